@@ -1,0 +1,1 @@
+"""Pyramid Solitaire as a Gymnasium environment, with an exact solver."""

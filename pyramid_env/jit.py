@@ -1,0 +1,121 @@
+"""How kernels are compiled and cached, and the bit operations they are written with.
+
+A kernel is a Python function that numba compiles: `kernel` is the one decorator for all of them.
+Machine code is cached on disk. Numba on its own would look at the one file that holds a function,
+and keep code that was inlined from another file; here every cached kernel is stamped with a digest
+of all source files of the package, so stale machine code is never run.
+
+Positions are unsigned 64-bit integers, and in numba an unsigned meeting a signed one turns into a
+float or a signed integer. So kernels name their constants `np.uint64`, and index with unsigned
+integers, which also spares the check for negative indices.
+"""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numba.core import types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserWideCacheLocator
+from numba.extending import intrinsic, overload
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@cache
+def source_digest() -> str:
+    """SHA-256 over the package's source files, names included."""
+    package = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.relative_to(package).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class _KernelCacheLocator(UserWideCacheLocator):  # type: ignore[misc]
+    """Cache files outside the (maybe read-only) install, stamped with the whole package."""
+
+    def __init__(self, py_func: Any, py_file: str) -> None:
+        super().__init__(py_func, py_file)
+        self._cache_path = str(cache_folder() / self.get_suitable_cache_subpath(py_file))
+
+    def get_source_stamp(self) -> tuple[str, Any]:
+        return source_digest(), super().get_source_stamp()
+
+
+class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_KernelCacheLocator,)
+
+
+class _KernelCache(FunctionCache):  # type: ignore[misc]
+    _impl_class = _KernelCacheImpl
+
+
+@cache
+def cache_folder() -> Path:
+    """Where compiled kernels are kept.
+
+    ``NUMBA_CACHE_DIR`` where set, else the user's cache folder, else the temporary folder.
+    """
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = Path(numba.config.CACHE_DIR or home / "pyramid-env")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        folder = Path(tempfile.gettempdir()) / f"pyramid-env-{getpass.getuser()}"
+    return folder
+
+
+def kernel(function: F) -> F:
+    """Compile a function with numba: cached on disk, and without the interpreter lock."""
+    if numba.config.DISABLE_JIT:
+        return function
+    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher._cache = _KernelCache(dispatcher.py_func)
+    return dispatcher  # type: ignore[no-any-return]
+
+
+def popcount(bits: Any) -> Any:
+    """Number of set bits, as uint64."""
+    return np.uint64(int(bits).bit_count())
+
+
+def lowest(bits: Any) -> Any:
+    """Index of the lowest set bit, as uint64; 64 when no bit is set."""
+    return np.uint64((int(bits) & -int(bits)).bit_length() - 1) if bits else np.uint64(64)
+
+
+def highest(bits: Any) -> Any:
+    """Index of the highest set bit, as uint64; `bits` must not be 0."""
+    return np.uint64(int(bits).bit_length() - 1)
+
+
+def _compile_as(function: Callable[[Any], Any], emit: Callable[[Any, Any, Any], Any]) -> None:
+    """In compiled code, replace a function of uint64 by what `emit(builder, bits, false)` emits."""
+
+    def type_and_generate(typing_context: Any, bits: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return emit(builder, args[0], context.get_constant(types.boolean, False))
+
+        return types.uint64(types.uint64), generate
+
+    instruction = intrinsic(type_and_generate)
+    overload(function, strict=False)(lambda bits: lambda bits: instruction(bits))
+
+
+_compile_as(popcount, lambda builder, bits, false: builder.ctpop(bits))
+_compile_as(lowest, lambda builder, bits, false: builder.cttz(bits, false))
+_compile_as(
+    highest,
+    lambda builder, bits, false: builder.sub(bits.type(63), builder.ctlz(bits, false)),
+)

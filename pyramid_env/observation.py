@@ -1,0 +1,212 @@
+"""What the player sees, as a fixed number of small integers, and back.
+
+`observation_fields` names every slice. Ranks only, since suits never matter. The fair view shows
+what a person at the table has seen: the pyramid and the reserve, the waste, the stock's top card
+where it is face up, and from the second pass on the whole stock. It also counts, rank by rank, the
+cards that are still face down (anyone who keeps count of the removed cards knows that), so the
+observation says all that can be known: an agent needs no memory. The thoughtful view shows the
+stock from the start.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from gymnasium.spaces import MultiDiscrete
+from numpy.typing import NDArray
+
+from pyramid_env.cards import N_CARDS, N_RANKS
+from pyramid_env.engine import (
+    compile_rules,
+    face_down_of,
+    passes_left,
+    stock_of,
+    waste_of,
+)
+from pyramid_env.jit import highest, kernel, lowest, popcount
+from pyramid_env.pyramid import N_SLOTS
+from pyramid_env.rules import Rules
+
+Information = Literal["fair", "thoughtful"]
+
+FACE_DOWN = 14
+"""What a stock card that has not been seen shows; 0 is no card, 1-13 a rank."""
+
+MANY_PASSES = 9
+"""Nine passes left or more, or unlimited, look the same."""
+
+MAX_UNSEEN = 4
+
+_0 = np.uint64(0)
+_1 = np.uint64(1)
+_ALL_PLACES = np.uint64(2**N_CARDS - 1)
+_DRAWN_SHIFT = np.uint64(52)
+_PASS_SHIFT = np.uint64(57)
+
+
+class ObservationFields(NamedTuple):
+    """The slices of an observation, in order; their lengths depend on the reserve alone."""
+
+    pyramid: slice
+    """28 ranks by slot, 0 where the card is gone."""
+
+    reserve: slice
+    """One rank a reserve place, 0 where the card is gone."""
+
+    waste: slice
+    """24 less the reserve: ranks from the top down, then 0."""
+
+    stock: slice
+    """24 less the reserve: ranks from the next card on, 14 face down, then 0."""
+
+    passes_left: slice
+    """One number: passes after the current one, at most 9; 9 also when unlimited."""
+
+    unseen: slice
+    """13 counts: the face-down cards of each rank, ace to king."""
+
+
+def observation_fields(rules: Rules) -> ObservationFields:
+    """Where each part of the observation lies.
+
+    >>> observation_fields(Rules()).stock
+    slice(52, 76, None)
+    """
+    sizes = (N_SLOTS, rules.reserve, rules.stock_size, rules.stock_size, 1, N_RANKS)
+    slices = []
+    start = 0
+    for size in sizes:
+        slices.append(slice(start, start + size))
+        start += size
+    return ObservationFields(*slices)
+
+
+def observation_size(rules: Rules) -> int:
+    """Numbers in an observation: 90 less the reserve."""
+    return int(observation_fields(rules).unseen.stop)
+
+
+def observation_space(rules: Rules) -> MultiDiscrete:
+    """`MultiDiscrete` of dtype int16, one category a number."""
+    fields = observation_fields(rules)
+    categories = np.empty(observation_size(rules), dtype=np.int64)
+    for name, part in fields._asdict().items():
+        categories[part] = {
+            "stock": FACE_DOWN + 1,
+            "passes_left": MANY_PASSES + 1,
+            "unseen": MAX_UNSEEN + 1,
+        }.get(name, N_RANKS + 1)
+    return MultiDiscrete(categories, dtype=np.int16)  # type: ignore[arg-type]
+
+
+def is_thoughtful(information: str) -> bool:
+    """Whether the view shows the hidden stock; `ValueError` for a word that names no view."""
+    if information not in get_args(Information):
+        raise ValueError(f"information={information!r} is not allowed: 'fair' or 'thoughtful'")
+    return information == "thoughtful"
+
+
+@kernel
+def encode(
+    position: Any, cards: Any, rank_bits: Any, rules: Any, thoughtful: bool, observation: Any
+) -> None:
+    """Write the observation (int16, `observation_size` long) of a position."""
+    first_stock = rules["first_stock"]
+    for i in range(first_stock):
+        bit = np.uint64(i)
+        there = np.int16((position >> bit) & _1)
+        observation[bit] = np.int16(cards[bit] % N_RANKS + 1) * there
+    for i in range(first_stock, observation.shape[0]):
+        observation[np.uint64(i)] = 0
+
+    at = first_stock
+    waste = waste_of(position, rules)
+    while waste:
+        bit = highest(waste)
+        waste ^= _1 << bit
+        observation[at] = np.int16(cards[bit] % N_RANKS + 1)
+        at += _1
+
+    at = np.uint64(N_CARDS)  # 28 slots, the reserve, and a waste as long as the stock
+    stock = stock_of(position, rules)
+    face_down = _0 if thoughtful else face_down_of(position, rules)
+    while stock:
+        bit = lowest(stock)
+        stock &= stock - _1
+        is_hidden = (face_down >> bit) & _1
+        observation[at] = FACE_DOWN if is_hidden else np.int16(cards[bit] % N_RANKS + 1)
+        at += _1
+
+    at = np.uint64(N_CARDS) + np.uint64(N_CARDS) - first_stock
+    left = passes_left(position, rules)
+    observation[at] = MANY_PASSES if left < 0 or left > MANY_PASSES else left
+    if face_down:
+        for rank in range(1, N_RANKS + 1):
+            ranks = rank_bits[np.uint64(rank)]
+            observation[at + np.uint64(rank)] = np.int16(popcount(ranks & face_down))
+
+
+@kernel
+def decode(observation: Any, rules: Any, cards: Any) -> Any:
+    """The position that an observation shows, with its cards written into `cards` (uint8[52]).
+
+    The waste takes the first stock places, the stock the next ones, so the position plays exactly
+    as the one that was encoded. A card's suit and a removed card are made up (suit 0, an ace), and
+    face-down cards lie in ascending rank: shuffle them to get a deal that the player may face.
+    """
+    first_stock = rules["first_stock"]
+    position = _0
+    for i in range(N_CARDS):
+        cards[np.uint64(i)] = 0
+    for i in range(first_stock):
+        bit = np.uint64(i)
+        if observation[bit]:
+            position |= _1 << bit
+            cards[bit] = observation[bit] - 1
+
+    n_waste = _0
+    while n_waste < np.uint64(N_CARDS) - first_stock and observation[first_stock + n_waste]:
+        n_waste += _1
+    for i in range(n_waste):
+        depth = np.uint64(i)
+        bit = first_stock + n_waste - _1 - depth
+        position |= _1 << bit
+        cards[bit] = observation[first_stock + depth] - 1
+
+    passes_at = np.uint64(N_CARDS) + np.uint64(N_CARDS) - first_stock
+    at = np.uint64(N_CARDS)
+    bit = first_stock + n_waste
+    hidden_rank = _1
+    n_hidden_of_rank = 0
+    is_first_pass = False
+    while at < passes_at and observation[at]:
+        position |= _1 << bit
+        if observation[at] == FACE_DOWN:
+            is_first_pass = True
+            while n_hidden_of_rank == observation[passes_at + hidden_rank]:
+                hidden_rank += _1
+                n_hidden_of_rank = 0
+            n_hidden_of_rank += 1
+            cards[bit] = hidden_rank - _1
+        else:
+            cards[bit] = observation[at] - 1
+        at += _1
+        bit += _1
+
+    has_stock = at > np.uint64(N_CARDS)
+    drawn = n_waste if has_stock else np.uint64(N_CARDS) - first_stock
+    passed = _0
+    if not is_first_pass:
+        limited = np.uint64(max(rules["passes"] - 1 - observation[passes_at], 0))
+        passed = limited if rules["passes"] else _1
+    return position | (drawn << _DRAWN_SHIFT) | (passed << _PASS_SHIFT)
+
+
+def position_from_observation(
+    observation: NDArray[np.int16], rules: Rules
+) -> tuple[np.uint64, NDArray[np.uint8]]:
+    """The position and the cards (uint8[52]) that an observation shows; see `decode`."""
+    cards = np.empty(N_CARDS, dtype=np.uint8)
+    position = decode(observation, compile_rules(rules)[0], cards)
+    return np.uint64(position), cards
