@@ -134,6 +134,17 @@ def start_position() -> Any:
 
 
 @kernel
+def is_position(position: Any, rules: Any) -> Any:
+    """Whether an integer has the form of a position: the next card is there, the pass exists."""
+    n_passes = rules["passes"] if rules["passes"] else 2
+    next_bit = rules["first_stock"] + drawn_of(position)
+    return np.int64(pass_of(position)) < n_passes and (
+        next_bit == np.uint64(N_CARDS)
+        or (next_bit < np.uint64(N_CARDS) and (position >> next_bit) & _1 == _1)
+    )
+
+
+@kernel
 def drawn_of(position: Any) -> Any:
     """Stock places passed: the place (from 0) of the next card to draw."""
     return (position & _DRAWN_FIELD) >> _DRAWN_SHIFT

@@ -60,14 +60,25 @@ class Game:
     rules: Rules
     """The rules it is played by."""
 
-    def __init__(self, deal: Deal | str | int = 0, rules: str | Rules = "kawu") -> None:
-        """Start a game of a `Deal`, a deal's number or its text, by a preset's name or `Rules`."""
+    def __init__(
+        self,
+        deal: Deal | str | int = 0,
+        rules: str | Rules = "kawu",
+        position: int | None = None,
+    ) -> None:
+        """Start a game of a `Deal`, a deal's number or its text, by a preset's name or `Rules`.
+
+        With a `position` it starts there, with no moves to undo.
+        """
         self.deal = get_deal(deal)
         self.rules = get_rules(rules)
         self._rules: Any = engine.compile_rules(self.rules)[0]
         self._rank_bits = np.empty(14, dtype=np.uint64)
         engine.find_rank_bits(self.deal.array, self._rank_bits)
-        self._positions = [np.uint64(engine.start_position())]
+        start = engine.start_position() if position is None else position
+        if not 0 <= start < 2**64 or not engine.is_position(np.uint64(start), self._rules):
+            raise ValueError(f"position={position} is none of a game by {self.rules}")
+        self._positions = [np.uint64(start)]
         self._moves: list[Move] = []
 
     @classmethod
@@ -235,6 +246,8 @@ class Game:
         return self._why_not_removable(move)
 
     def __repr__(self) -> str:
+        if self._positions[0] != engine.start_position():
+            return f"Game({self.deal!r}, {self.rules!r}, position={self.position})"
         moves = [str(move) for move in self._moves]
         return f"Game.replay({self.rules!r}, {self.deal!r}, {moves!r})"
 

@@ -3,7 +3,7 @@
 A kernel is a Python function that numba compiles: `kernel` is the one decorator for all of them.
 Machine code is cached on disk. Numba on its own would look at the one file that holds a function,
 and keep code that was inlined from another file; here every cached kernel is stamped with a digest
-of all source files of the package, so stale machine code is never run.
+of its file and all files that it imports, so stale machine code is never run.
 
 Positions are unsigned 64-bit integers, and in numba an unsigned meeting a signed one turns into a
 float or a signed integer. So kernels name their constants `np.uint64`, and index with unsigned
@@ -12,6 +12,7 @@ integers, which also spares the check for negative indices.
 
 from __future__ import annotations
 
+import ast
 import getpass
 import hashlib
 import os
@@ -31,25 +32,46 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @cache
-def source_digest() -> str:
-    """SHA-256 over the package's source files, names included."""
-    package = Path(__file__).parent
+def source_digest(path: Path) -> str:
+    """SHA-256 over a source file and all files of ours that it imports, directly or not."""
+    found = {path}
+    to_read = [path]
+    while to_read:
+        for imported in _imported_files(to_read.pop()) - found:
+            found.add(imported)
+            to_read.append(imported)
     digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        digest.update(path.relative_to(package).as_posix().encode())
-        digest.update(path.read_bytes())
+    for file in sorted(found):
+        digest.update(file.read_bytes())
     return digest.hexdigest()
 
 
+@cache
+def _imported_files(path: Path) -> frozenset[Path]:
+    """The files beside this package that a file imports."""
+    modules: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            modules.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            modules.add(node.module)
+            modules.update(f"{node.module}.{alias.name}" for alias in node.names)
+    root = Path(__file__).parents[1]
+    stems = [root.joinpath(*module.split(".")) for module in modules]
+    files = {file for stem in stems for file in (stem.with_suffix(".py"), stem / "__init__.py")}
+    return frozenset(file for file in files if file.is_file())
+
+
 class _KernelCacheLocator(UserWideCacheLocator):  # type: ignore[misc]
-    """Cache files outside the (maybe read-only) install, stamped with the whole package."""
+    """Cache files outside the (maybe read-only) install, stamped with all sources."""
 
     def __init__(self, py_func: Any, py_file: str) -> None:
         super().__init__(py_func, py_file)
+        self._source = Path(py_file)
         self._cache_path = str(cache_folder() / self.get_suitable_cache_subpath(py_file))
 
     def get_source_stamp(self) -> tuple[str, Any]:
-        return source_digest(), super().get_source_stamp()
+        return source_digest(self._source), super().get_source_stamp()
 
 
 class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]

@@ -1,0 +1,270 @@
+"""`PyramidVectorEnv`: many games, stepped by one kernel. Glue only; see `pyramid_env.episode`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Discrete
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from pyramid_env.actions import action_table
+from pyramid_env.deals import Deal, get_deal
+from pyramid_env.engine import Position
+from pyramid_env.episode import Episodes, IllegalAction
+from pyramid_env.game import Game
+from pyramid_env.observation import Information, observation_space
+from pyramid_env.rendering import render_image, render_text
+from pyramid_env.rules import Rules, get_rules
+
+Bools = NDArray[np.bool_]
+
+
+class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[Any]]):
+    """`num_envs` games of Pyramid Solitaire side by side; the game is that of `PyramidEnv`.
+
+    ## Arguments
+    - `num_envs`, and `rules`, `information`, `illegal_action` as in `PyramidEnv`.
+    - `reward`: `"cards"` or `"win"`; functions are for the scalar environment.
+    - `autoreset_mode`: Gymnasium's `AutoresetMode`. NEXT_STEP (default) resets an ended game at its
+      next step, whose action is ignored; SAME_STEP resets at once and gives `final_obs` and
+      `final_info`; DISABLED leaves it to `reset(options={"reset_mask": ...})`.
+    - `copy`: fresh arrays from every call; False hands out the same buffers every time, for
+      callers that are done with them before the next step.
+    - `render_mode`: `"ansi"` or `"rgb_array"`; `render()` then gives one picture a game.
+
+    ## Reset
+    `seed` fixes every following deal of every game. `options` takes `deal` (one for all games, or
+    a sequence of `num_envs`, of numbers, `Deal`s or texts) and `reset_mask` (bool[num_envs]).
+
+    ## Information
+    That of `PyramidEnv` as arrays, each with its `_key` companion that says for which games it
+    holds. `action_mask` is int8[num_envs, n_actions].
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 (as Gymnasium declares it)
+        "render_modes": ["ansi", "rgb_array"],
+        "render_fps": 2,
+    }
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        rules: str | Rules = "kawu",
+        *,
+        information: Information = "fair",
+        reward: str = "cards",
+        illegal_action: IllegalAction = "penalty",
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        copy: bool = True,
+        render_mode: str | None = None,
+    ) -> None:
+        if type(num_envs) is not int or num_envs < 1:
+            raise ValueError(f"num_envs={num_envs!r} is not allowed: a whole number from 1")
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise ValueError(
+                f"render_mode={render_mode!r} is not allowed: None, 'ansi' or 'rgb_array'"
+            )
+        if not isinstance(reward, str):
+            raise ValueError("a reward function is for the scalar environment: 'cards' or 'win'")
+        self.num_envs = num_envs
+        self.rules = get_rules(rules)
+        self.render_mode = render_mode
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
+        self.single_observation_space = observation_space(self.rules)
+        self._n_actions = len(action_table(self.rules))
+        self.single_action_space = Discrete(self._n_actions)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._copy = copy
+        self._episodes = Episodes(
+            num_envs,
+            self.rules,
+            information=information,
+            reward=reward,
+            illegal_action=illegal_action,
+            autoreset_mode=self.autoreset_mode,
+        )
+        self._buffers = self._episodes.empty_outputs(num_envs)
+        self._final_buffer = self._episodes.empty_outputs(self._episodes.n_final)[0]
+        self._everyone = np.ones(num_envs, dtype=np.bool_)
+        self._has_begun = np.zeros(num_envs, dtype=np.bool_)
+        self._is_seeded = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.int16], dict[str, Any]]:
+        """Start all games, or those of `options["reset_mask"]`; see the class."""
+        rows, deals = self._read_options(options or {})
+        super().reset(seed=seed)
+        if seed is not None or not self._is_seeded:
+            keys = self.np_random.integers(0, 2**64, size=self.num_envs, dtype=np.uint64)
+            self._episodes.seed(keys, rows if self._is_seeded else self._everyone)
+            self._is_seeded = True
+        if deals is None:
+            self._episodes.deal_training(rows)
+        elif isinstance(deals, np.ndarray):
+            self._episodes.deal_numbers(deals, rows)
+        else:
+            self._episodes.deal_given(deals, rows)
+        self._has_begun |= rows
+        observations, masks = self._outputs()
+        self._episodes.begin(rows, observations, masks)
+        return observations, self._infos(self._episodes.results, masks, rows)
+
+    def step(
+        self, actions: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int16], NDArray[np.float64], Bools, Bools, dict[str, Any]]:
+        """Play one action a game: observations, rewards, terminations, truncations, infos."""
+        actions = self._read_actions(actions)
+        observations, masks = self._outputs()
+        refused = self._episodes.step(actions, observations, masks, self._final_buffer)
+        if refused >= 0:
+            raise self._refusal(refused, int(actions[refused]))
+        results = self._episodes.results
+        terminated = results["terminated"].copy()
+        truncated = results["truncated"].copy()
+        ended = terminated | truncated
+        infos = self._infos(results, masks, self._everyone)
+        if self._episodes.n_final == 0:
+            self._add(infos, "illegal_action", results["illegal_action"].copy(), self._everyone)
+            if ended.any():
+                self._add(infos, "is_success", results["is_success"] & ended, ended)
+        else:
+            self._add(infos, "illegal_action", results["illegal_action"] & ~ended, ~ended)
+            if ended.any():
+                self._add_final(infos, ended)
+        return observations, results["reward"].copy(), terminated, truncated, infos
+
+    def action_masks(self) -> NDArray[np.int8]:
+        """The action masks as they stand, int8[num_envs, n_actions]."""
+        self._check_begun()
+        observations, masks = self._episodes.empty_outputs(self.num_envs)
+        self._episodes.begin(np.zeros_like(self._everyone), observations, masks)
+        return masks
+
+    @property
+    def positions(self) -> NDArray[np.uint64]:
+        """Where the games stand, uint64[num_envs]."""
+        return self._episodes.states["position"].copy()
+
+    def deals(self) -> list[Deal]:
+        """The deals being played."""
+        return [
+            Deal(tuple(state["cards"].tolist()), int(state["deal_number"]))
+            if state["has_number"]
+            else Deal(tuple(state["cards"].tolist()))
+            for state in self._episodes.states
+        ]
+
+    def render(self) -> tuple[Any, ...] | None:
+        """One text or picture a game."""
+        if self.render_mode is None:
+            return None
+        self._check_begun()
+        draw = render_text if self.render_mode == "ansi" else render_image
+        thoughtful = bool(self._episodes.settings["thoughtful"][0])
+        return tuple(
+            draw(Position(int(position)), deal, self.rules, thoughtful)
+            for position, deal in zip(self.positions, self.deals(), strict=True)
+        )
+
+    def _outputs(self) -> tuple[NDArray[np.int16], NDArray[np.int8]]:
+        return self._episodes.empty_outputs(self.num_envs) if self._copy else self._buffers
+
+    def _infos(self, results: NDArray[np.void], masks: NDArray[np.int8], rows: Bools) -> Any:
+        infos: dict[str, Any] = {}
+        self._add(infos, "action_mask", masks, rows)
+        for key in ("pyramid_cards_removed", "passes_left"):
+            self._add(infos, key, results[key].copy(), rows)
+        self._add(infos, "deal_number", results["deal_number"].copy(), rows & results["has_number"])
+        return infos
+
+    def _add(self, infos: dict[str, Any], key: str, values: Any, rows: Bools) -> None:
+        infos[key] = values
+        infos[f"_{key}"] = rows.copy()
+
+    def _add_final(self, infos: dict[str, Any], ended: Bools) -> None:
+        """What the ended games showed last, before SAME_STEP began the next ones."""
+        results = self._episodes.final_results
+        final_obs = np.full(self.num_envs, None, dtype=object)
+        last = self._final_buffer[ended]
+        final_obs[ended] = np.fromiter(last, dtype=object, count=len(last))
+        all_ones = np.ones((self.num_envs, self._n_actions), dtype=np.int8)
+        final_info = self._infos(results, all_ones, ended)
+        for key in ("illegal_action", "is_success"):
+            self._add(final_info, key, results[key].copy(), ended)
+        self._add(infos, "final_obs", final_obs, ended)
+        self._add(infos, "final_info", final_info, ended)
+
+    def _read_options(
+        self, options: dict[str, Any]
+    ) -> tuple[Bools, NDArray[np.uint64] | list[Deal] | None]:
+        unknown = sorted(options.keys() - {"deal", "reset_mask"})
+        if unknown:
+            raise ValueError(
+                f"unknown reset option {unknown[0]!r}: 'deal' and 'reset_mask' are known"
+            )
+        return self._read_reset_mask(options.get("reset_mask")), self._read_deals(
+            options.get("deal")
+        )
+
+    def _read_reset_mask(self, mask: Any) -> Bools:
+        if mask is None:
+            return self._everyone
+        if (
+            not isinstance(mask, np.ndarray)
+            or mask.dtype != np.bool_
+            or mask.shape != (self.num_envs,)
+            or not mask.any()
+        ):
+            raise ValueError(
+                f"reset_mask must be a bool array of shape ({self.num_envs},) with at least one"
+                f" True, not {mask!r}"
+            )
+        if not (self._has_begun | mask).all():
+            raise ResetNeeded("the first reset must start every game: leave reset_mask out")
+        return mask
+
+    def _read_deals(self, deal: Any) -> NDArray[np.uint64] | list[Deal] | None:
+        if deal is None:
+            return None
+        if isinstance(deal, (str, Deal)) or np.ndim(deal) == 0:
+            return [get_deal(deal)] * self.num_envs
+        if len(deal) != self.num_envs:
+            raise ValueError(f"{len(deal)} deals for {self.num_envs} games: give one a game")
+        array = np.asarray(deal) if not isinstance(deal[0], (str, Deal)) else None
+        if array is not None and array.dtype.kind in "iu" and (array >= 0).all():
+            return array.astype(np.uint64)
+        return [get_deal(each) for each in deal]
+
+    def _read_actions(self, actions: NDArray[np.int64] | Sequence[int]) -> NDArray[np.int64]:
+        self._check_begun()
+        array = np.asarray(actions)
+        if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions must be integers of shape ({self.num_envs},), not {array.dtype} of shape"
+                f" {array.shape}"
+            )
+        return np.ascontiguousarray(array, dtype=np.int64)
+
+    def _refusal(self, row: int, action: int) -> Exception:
+        if not 0 <= action < self._n_actions:
+            return ValueError(f"action {action} of game {row} is no id: 0 to {self._n_actions - 1}")
+        if self._episodes.states[row]["is_over"]:
+            return ResetNeeded(f"game {row} is over: reset it (reset_mask) before the next step")
+        game = Game(self.deals()[row], self.rules, position=int(self.positions[row]))
+        move = action_table(self.rules)[action]
+        return ValueError(
+            f"illegal action {action} of game {row}, {game.describe(move)}:"
+            f" {game.why_illegal(move)}"
+        )
+
+    def _check_begun(self) -> None:
+        if not self._has_begun.all():
+            raise ResetNeeded("no game has begun: call reset() first")
