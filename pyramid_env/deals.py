@@ -22,7 +22,10 @@ from pyramid_env.jit import kernel
 from pyramid_env.pyramid import N_SLOTS, Place, place_name
 
 FIRST_TRAINING_NUMBER = 2**32
-"""Deals below are for evaluation (benchmarks from 0 on, daily deals), those above for training."""
+"""Deals below are for evaluation only (benchmarks from 0 on, daily deals)."""
+
+FIRST_HELD_OUT_NUMBER = 2**63
+"""Deals from here on are never drawn for training: for choosing between agents while training."""
 
 N_NUMBERS = 2**64
 
@@ -71,7 +74,7 @@ def training_number(key: Any, episode: Any) -> Any:
 
 def random_training_number(generator: np.random.Generator) -> int:
     """Draw one training deal's number, from 2^32 to 2^63 - 1."""
-    return int(generator.integers(FIRST_TRAINING_NUMBER, 2**63))
+    return int(generator.integers(FIRST_TRAINING_NUMBER, FIRST_HELD_OUT_NUMBER))
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,10 +16,13 @@ import numpy as np
 from gymnasium.spaces import MultiDiscrete
 from numpy.typing import NDArray
 
-from pyramid_env.cards import N_CARDS, N_RANKS
+from pyramid_env.cards import N_CARDS, N_RANKS, Card, make_card, rank_of
+from pyramid_env.deals import Deal
 from pyramid_env.engine import (
+    Position,
     compile_rules,
     face_down_of,
+    find_rank_bits,
     passes_left,
     stock_of,
     waste_of,
@@ -203,10 +206,39 @@ def decode(observation: Any, rules: Any, cards: Any) -> Any:
     return position | (drawn << _DRAWN_SHIFT) | (passed << _PASS_SHIFT)
 
 
+def observe(
+    position: int, deal: Deal, rules: Rules, information: Information = "fair"
+) -> NDArray[np.int16]:
+    """What a player sees of a position: int16[`observation_size`]."""
+    rank_bits = np.empty(N_RANKS + 1, dtype=np.uint64)
+    find_rank_bits(deal.array, rank_bits)
+    observation = np.empty(observation_size(rules), dtype=np.int16)
+    encode(
+        np.uint64(position),
+        deal.array,
+        rank_bits,
+        compile_rules(rules)[0],
+        is_thoughtful(information),
+        observation,
+    )
+    return observation
+
+
 def position_from_observation(
     observation: NDArray[np.int16], rules: Rules
-) -> tuple[np.uint64, NDArray[np.uint8]]:
-    """The position and the cards (uint8[52]) that an observation shows; see `decode`."""
+) -> tuple[Position, Deal]:
+    """The position that an observation (int16[size]) shows, and a deal that it may be of.
+
+    Suits, removed cards and the order of the face-down cards are made up; see `decode`.
+    """
     cards = np.empty(N_CARDS, dtype=np.uint8)
-    position = decode(observation, compile_rules(rules)[0], cards)
-    return np.uint64(position), cards
+    position = int(decode(observation, compile_rules(rules)[0], cards))
+    unused = {rank: [make_card(rank, suit) for suit in range(4)] for rank in range(1, N_RANKS + 1)}
+    there = {
+        place: unused[rank_of(Card(int(cards[place])))].pop()
+        for place in range(N_CARDS)
+        if (position >> place) & 1
+    }
+    gone = [card for cards_of_rank in unused.values() for card in cards_of_rank]
+    deal = Deal(tuple(there[i] if i in there else gone.pop() for i in range(N_CARDS)))
+    return Position(position), deal

@@ -1,0 +1,1 @@
+"""Players of the environment: the `Agent` interface, random to learned, and how to compare them."""

@@ -1,0 +1,160 @@
+"""A saved policy as an agent: NumPy alone, no torch, and no pickled code is ever run.
+
+A policy file is safetensors: the weights of a residual network, and in the file's metadata a JSON
+text that says what it was trained for. `agents.training.network` has the same network in torch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from agents.agent import ActionMasks, Actions, Agent, Observations
+from pyramid_env.actions import action_table
+from pyramid_env.observation import Information, observation_space
+from pyramid_env.rules import Rules
+
+POLICY_FORMAT = "pyramid-env policy 1"
+NORM_EPSILON = 1e-5
+
+Weights = dict[str, NDArray[np.float32]]
+
+
+@dataclasses.dataclass(frozen=True)
+class PolicyConfig:
+    """What a policy file says of itself."""
+
+    rules: Rules
+    """The rules it was trained on; it plays all rules with the same places."""
+
+    width: int
+    """Numbers in the residual stream."""
+
+    blocks: int
+    """Residual blocks."""
+
+    information: Information = "fair"
+    """The view it was trained on."""
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The name and shape of every weight."""
+        width = self.width
+        n_categories = int(observation_space(self.rules).nvec.astype(np.int64).sum())
+        n_actions = len(action_table(self.rules))
+        shapes: dict[str, tuple[int, ...]] = {"embedding.table.weight": (n_categories, width)}
+        for i in range(self.blocks):
+            for layer in ("norm.weight", "norm.bias", "inner.bias", "outer.bias"):
+                shapes[f"blocks.{i}.{layer}"] = (width,)
+            for layer in ("inner.weight", "outer.weight"):
+                shapes[f"blocks.{i}.{layer}"] = (width, width)
+        shapes |= {"norm.weight": (width,), "norm.bias": (width,)}
+        return shapes | {"action.weight": (n_actions, width), "action.bias": (n_actions,)}
+
+
+class LearnedAgent(Agent):
+    """Plays the likeliest legal action of a policy network."""
+
+    def __init__(self, config: PolicyConfig, weights: Weights, name: str = "learned") -> None:
+        self.name = name
+        self.config = config
+        self.privileged = config.information == "thoughtful"
+        self._weights = weights
+        categories = observation_space(config.rules).nvec.astype(np.int64)
+        self._offsets = np.concatenate([[0], categories.cumsum()[:-1]])
+
+    @classmethod
+    def load(cls, path: str | Path, rules: Rules, name: str = "learned") -> LearnedAgent:
+        """The agent of a policy file, to play `rules`.
+
+        Raises `FileNotFoundError` for a missing file and `ValueError` for one that is damaged, no
+        policy of ours, or made for rules with other places.
+        """
+        config, weights = read_policy(path)
+        if action_table(config.rules) is not action_table(rules):
+            raise ValueError(
+                f"{path} was trained on {config.rules}, whose places are not those of {rules}"
+            )
+        return cls(config, weights, name)
+
+    def act_batch(self, observations: Observations, action_masks: ActionMasks) -> Actions:
+        """The likeliest legal action of each row."""
+        logits = self.logits(observations)
+        actions: Actions = np.where(action_masks != 0, logits, -np.inf).argmax(axis=1)
+        return actions
+
+    def logits(self, observations: Observations) -> NDArray[np.float32]:
+        """The network's output before masking, float32[n, n_actions]."""
+        weights = self._weights
+        codes = observations + self._offsets
+        table = weights["embedding.table.weight"]
+        stream = np.zeros((len(codes), self.config.width), dtype=np.float32)
+        for place in range(codes.shape[1]):
+            stream += table[codes[:, place]]
+        for i in range(self.config.blocks):
+            inner = _dense(_norm(stream, weights, f"blocks.{i}.norm"), weights, f"blocks.{i}.inner")
+            stream += _dense(np.maximum(inner, 0), weights, f"blocks.{i}.outer")
+        return _dense(_norm(stream, weights, "norm"), weights, "action")
+
+
+def write_policy(path: str | Path, config: PolicyConfig, weights: Weights) -> None:
+    """Write a policy file, under a temporary name first."""
+    path = Path(path)
+    text = json.dumps({"format": POLICY_FORMAT, **dataclasses.asdict(config)})
+    temporary = path.with_name(path.name + ".part")
+    save_file(
+        {name: np.ascontiguousarray(weights[name], dtype=np.float32) for name in config.shapes()},
+        temporary,
+        metadata={"policy": text},
+    )
+    temporary.replace(path)
+
+
+def read_policy(path: str | Path) -> tuple[PolicyConfig, Weights]:
+    """The configuration and the weights of a policy file; errors as `LearnedAgent.load`."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"no policy file {path}")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            weights: Weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise ValueError(f"{path} is no safetensors file or is damaged: {error}") from None
+    config = _read_config(path, metadata)
+    found = {name: array.shape for name, array in weights.items()}
+    for name, shape in config.shapes().items():
+        if found.pop(name, None) != shape:
+            raise ValueError(f"{path} is damaged: weight {name} must have shape {shape}")
+    if found:
+        raise ValueError(f"{path} is damaged: unknown weight {min(found)}")
+    if not all(np.isfinite(array).all() for array in weights.values()):
+        raise ValueError(f"{path} is damaged: a weight is not finite")
+    return config, weights
+
+
+def _read_config(path: str | Path, metadata: dict[str, str]) -> PolicyConfig:
+    try:
+        fields: dict[str, Any] = json.loads(metadata["policy"])
+        if fields.pop("format") != POLICY_FORMAT:
+            raise ValueError(f"its format is not {POLICY_FORMAT!r}")
+        return PolicyConfig(rules=Rules(**fields.pop("rules")), **fields)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is no policy file of pyramid-env: {error!r}") from None
+
+
+def _norm(x: NDArray[np.float32], weights: Weights, name: str) -> NDArray[np.float32]:
+    centred = x - x.mean(axis=1, keepdims=True)
+    scale = np.sqrt((centred**2).mean(axis=1, keepdims=True) + np.float32(NORM_EPSILON))
+    normed: NDArray[np.float32] = centred / scale * weights[f"{name}.weight"]
+    return normed + weights[f"{name}.bias"]
+
+
+def _dense(x: NDArray[np.float32], weights: Weights, name: str) -> NDArray[np.float32]:
+    product: NDArray[np.float32] = x @ weights[f"{name}.weight"].T
+    return product + weights[f"{name}.bias"]

@@ -1,0 +1,1 @@
+"""What `train.py` runs."""

@@ -1,0 +1,243 @@
+"""Maskable PPO (sb3-contrib) on the native vector environment.
+
+Huang and Ontañón, "A Closer Look at Invalid Action Masking in Policy Gradient Algorithms", 2020.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ProgressBarCallback
+from stable_baselines3.common.logger import configure
+
+from agents.learned import LearnedAgent, PolicyConfig, write_policy
+from agents.playing import play_deals
+from agents.training.network import ResidualTrunk, policy_weights
+from agents.versions import package_versions
+from pyramid_env.deals import FIRST_HELD_OUT_NUMBER
+from pyramid_env.integrations.sb3 import PlacePolicy, PyramidVecEnv
+from pyramid_env.observation import Information
+from pyramid_env.rules import get_rules
+
+
+@dataclass(frozen=True)
+class PPOConfig:
+    """Train a policy by maskable PPO and write it to a folder."""
+
+    out: Path = Path("runs/ppo")
+    """Folder to write to: policies, configuration, checkpoints, TensorBoard logs."""
+
+    rules: str = "kawu"
+    """Preset to train on."""
+
+    steps: int = 20_000_000
+    """Environment steps in all."""
+
+    resume: bool = False
+    """Go on with the run in the folder, under its own configuration but for `steps`."""
+
+    seed: int = 0
+    """Seed of the deals, the weights and the sampling."""
+
+    information: Information = "fair"
+    """The view: fair, or thoughtful to train a privileged agent."""
+
+    reward: Literal["cards", "win"] = "cards"
+    """What a move earns: goal cards removed, or 1 for winning."""
+
+    envs: int = 256
+    """Games played side by side."""
+
+    rollout: int = 64
+    """Steps of each game between two updates."""
+
+    batch: int = 2048
+    """Steps in one gradient step."""
+
+    epochs: int = 4
+    """Passes over each rollout."""
+
+    learning_rate: float = 5e-4
+    """Adam's step size at the start; it falls linearly to zero."""
+
+    gamma: float = 0.998
+    """Discount a step."""
+
+    gae_lambda: float = 0.95
+    """Smoothing of the advantage estimate."""
+
+    entropy: float = 0.01
+    """Weight of the entropy bonus."""
+
+    width: int = 256
+    """Numbers in the network's residual stream."""
+
+    blocks: int = 2
+    """Residual blocks."""
+
+    eval_every: int = 1_000_000
+    """Steps between two evaluations on held-out deals, each with a checkpoint."""
+
+    eval_deals: int = 500
+    """Held-out deals an evaluation plays."""
+
+    device: str = "auto"
+    """Torch device: auto, cpu or cuda."""
+
+    threads: int = 1
+    """Threads that torch may use."""
+
+
+def train_ppo(config: PPOConfig) -> Path:
+    """Train as configured; the path of the best policy.
+
+    Writes to `config.out`: ``config.json`` with package versions, ``checkpoint.pt`` to resume from,
+    ``policy.safetensors`` (last) and ``best.safetensors`` (best on held-out deals),
+    ``evaluations.csv``, ``model.zip`` for SB3, and TensorBoard logs. Raises `ValueError` when the
+    folder already holds a run and `resume` is not set, or holds none to resume. Ctrl-C stops after
+    writing a checkpoint.
+    """
+    config = open_run(config)
+    torch.set_num_threads(config.threads)
+    model = make_model(config)
+    done = load_checkpoint(model, config.out) if config.resume else 0
+    model.set_logger(configure(str(config.out / "tensorboard"), ["tensorboard"]))
+    keeper = RunKeeper(config)
+    try:
+        model.learn(
+            max(config.steps - done, 0),
+            callback=CallbackList([keeper, ProgressBarCallback()]),
+            reset_num_timesteps=False,
+        )
+    except KeyboardInterrupt:
+        keeper.keep()
+        raise
+    keeper.keep()
+    model.save(config.out / "model.zip")
+    return config.out / "best.safetensors"
+
+
+def open_run(config: PPOConfig) -> PPOConfig:
+    """Make the run's folder and write its configuration, or read it when resuming."""
+    path = config.out / "config.json"
+    get_rules(config.rules)
+    if config.resume:
+        if not path.is_file():
+            raise ValueError(f"nothing to resume: {path} does not exist")
+        saved = json.loads(path.read_text())["config"]
+        kept = {"out": config.out, "steps": config.steps, "resume": True}
+        return PPOConfig(**{**saved, **kept})
+    if config.out.exists() and any(config.out.iterdir()):
+        raise ValueError(f"{config.out} is not empty: resume the run in it or choose another --out")
+    config.out.mkdir(parents=True, exist_ok=True)
+    fields = {**dataclasses.asdict(config), "out": str(config.out)}
+    text = json.dumps({"config": fields, "versions": package_versions()}, indent=2)
+    write_text(path, text + "\n")
+    return config
+
+
+def make_model(config: PPOConfig) -> MaskablePPO:
+    """A fresh model with its environment."""
+    env = PyramidVecEnv(
+        config.envs, config.rules, information=config.information, reward=config.reward
+    )
+    start = config.learning_rate
+    return MaskablePPO(
+        PlacePolicy,
+        env,
+        learning_rate=lambda remaining: start * remaining,
+        n_steps=config.rollout,
+        batch_size=config.batch,
+        n_epochs=config.epochs,
+        gamma=config.gamma,
+        gae_lambda=config.gae_lambda,
+        ent_coef=config.entropy,
+        seed=config.seed,
+        device=config.device,
+        policy_kwargs={
+            "features_extractor_class": ResidualTrunk,
+            "features_extractor_kwargs": {"features_dim": config.width, "blocks": config.blocks},
+            "net_arch": [],
+        },
+    )
+
+
+class RunKeeper(BaseCallback):
+    """Evaluates on held-out deals now and then; keeps checkpoint, last and best policy."""
+
+    def __init__(self, config: PPOConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.curve = config.out / "evaluations.csv"
+
+    def _on_training_start(self) -> None:
+        if not self.curve.exists():
+            write_text(self.curve, "steps,win_rate,mean_cards\n")
+        self.next_at = self.num_timesteps + self.config.eval_every
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        if self.num_timesteps >= self.next_at:
+            self.next_at += self.config.eval_every
+            self.keep()
+
+    def keep(self) -> None:
+        """Evaluate, then write checkpoint and policies."""
+        config = self.config
+        policy: Any = self.model.policy
+        weights = policy_weights(policy.features_extractor, policy.action_net)
+        rules = get_rules(config.rules)
+        policy_config = PolicyConfig(rules, config.width, config.blocks, config.information)
+        deals = range(FIRST_HELD_OUT_NUMBER, FIRST_HELD_OUT_NUMBER + config.eval_deals)
+        games, _ = play_deals(LearnedAgent(policy_config, weights), deals, rules)
+        win_rate = sum(game.won for game in games) / len(games)
+        mean_cards = sum(game.cards for game in games) / len(games)
+        self.logger.record("held_out/win_rate", win_rate)
+        self.logger.record("held_out/mean_cards", mean_cards)
+        best_before = max((row[1:] for row in self._read_curve()), default=(-1.0, -1.0))
+        rows = f"{self.curve.read_text()}{self.num_timesteps},{win_rate:.4f},{mean_cards:.3f}\n"
+        write_text(self.curve, rows)
+        write_policy(config.out / "policy.safetensors", policy_config, weights)
+        if (win_rate, mean_cards) > best_before:
+            write_policy(config.out / "best.safetensors", policy_config, weights)
+        save_checkpoint(self.model, config.out)
+
+    def _read_curve(self) -> list[tuple[float, ...]]:
+        lines = self.curve.read_text().splitlines()[1:]
+        return [tuple(map(float, line.split(","))) for line in lines]
+
+
+def save_checkpoint(model: Any, out: Path) -> None:
+    """Write all that `load_checkpoint` needs: tensors and numbers only, no pickled code."""
+    state = {
+        "policy": model.policy.state_dict(),
+        "optimizer": model.policy.optimizer.state_dict(),
+        "steps": model.num_timesteps,
+    }
+    temporary = out / "checkpoint.pt.part"
+    torch.save(state, temporary)
+    temporary.replace(out / "checkpoint.pt")
+
+
+def load_checkpoint(model: Any, out: Path) -> int:
+    """Take up a checkpoint; the steps that were done."""
+    state = torch.load(out / "checkpoint.pt", map_location=model.device, weights_only=True)
+    model.policy.load_state_dict(state["policy"])
+    model.policy.optimizer.load_state_dict(state["optimizer"])
+    model.num_timesteps = state["steps"]
+    return int(state["steps"])
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file under a temporary name, then rename it."""
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(text)
+    temporary.replace(path)

@@ -1,0 +1,1 @@
+"""One file a library that the environment plugs into."""
