@@ -12,7 +12,9 @@ from pyramid_env.actions import Action, Move, action_table
 from pyramid_env.cards import Card, card_text, parse_card, rank_of
 from pyramid_env.deals import Deal, get_deal
 from pyramid_env.engine import Position
+from pyramid_env.hint import hint
 from pyramid_env.pyramid import FIRST_RESERVE, N_SLOTS, STOCK_TOP, WASTE_TOP, Place, place_name
+from pyramid_env.rendering import render_text
 from pyramid_env.rules import Rules, get_rules
 
 
@@ -131,6 +133,16 @@ class Game:
         self._moves.append(found)
         return found
 
+    def hint(self) -> Move:
+        """The legal move that the greedy hint names (see `pyramid_env.hint`); it is fair.
+
+        Raises `ValueError` when the game is over.
+        """
+        action = int(hint(self._position, self._rank_bits, self._rules))
+        if action < 0:
+            raise ValueError(f"no hint: the game is {'won' if self.is_won else 'lost'}")
+        return action_table(self.rules)[action]
+
     def undo(self) -> Move:
         """Take the last move back, whatever it was, and return it."""
         if not self._moves:
@@ -244,6 +256,9 @@ class Game:
                 return "the stock still has cards to draw"
             return "no pass is left" if self.waste else "the waste is empty: nothing to recycle"
         return self._why_not_removable(move)
+
+    def __str__(self) -> str:
+        return render_text(self.position, self.deal, self.rules)
 
     def __repr__(self) -> str:
         if self._positions[0] != engine.start_position():
