@@ -49,3 +49,14 @@ def policy_weights(trunk: ResidualTrunk, action: nn.Linear) -> Weights:
     """The weights of a trunk and its action layer, named as a policy file has them."""
     named = {**trunk.state_dict(), "action.weight": action.weight, "action.bias": action.bias}
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in named.items()}
+
+
+def set_policy_weights(weights: Weights, trunk: ResidualTrunk, action: nn.Linear) -> None:
+    """The reverse; `ValueError` where the weights are of a network of another size."""
+    tensors = {name: torch.as_tensor(array) for name, array in weights.items()}
+    of_action = {name: tensors.pop(f"action.{name}") for name in ("weight", "bias")}
+    try:
+        trunk.load_state_dict(tensors)
+        action.load_state_dict(of_action)
+    except RuntimeError as error:
+        raise ValueError(f"these weights are of a network of another size: {error}") from None

@@ -12,13 +12,22 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ProgressBarCallback
+from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 
-from agents.learned import LearnedAgent, PolicyConfig, write_policy
+from agents.learned import LearnedAgent, PolicyConfig, read_policy, write_policy
 from agents.playing import play_deals
-from agents.training.network import ResidualTrunk, policy_weights
+from agents.training.imitation import imitate_hint
+from agents.training.network import ResidualTrunk, policy_weights, set_policy_weights
 from agents.versions import package_versions
 from pyramid_env.deals import FIRST_HELD_OUT_NUMBER
 from pyramid_env.integrations.sb3 import PlacePolicy, PyramidVecEnv
@@ -41,6 +50,12 @@ class PPOConfig:
 
     resume: bool = False
     """Go on with the run in the folder, under its own configuration but for `steps`."""
+
+    start_from: Path | None = None
+    """Policy file whose weights the policy starts with; the value head starts anew."""
+
+    imitate: int = 0
+    """Decisions of the greedy hint that the policy learns from before PPO begins."""
 
     seed: int = 0
     """Seed of the deals, the weights and the sampling."""
@@ -100,25 +115,25 @@ def train_ppo(config: PPOConfig) -> Path:
     Writes to `config.out`: ``config.json`` with package versions, ``checkpoint.pt`` to resume from,
     ``policy.safetensors`` (last) and ``best.safetensors`` (best on held-out deals),
     ``evaluations.csv``, ``model.zip`` for SB3, and TensorBoard logs. Raises `ValueError` when the
-    folder already holds a run and `resume` is not set, or holds none to resume. Ctrl-C stops after
-    writing a checkpoint.
+    folder already holds a run and `resume` is not set, or holds none to resume. Ctrl-C, and any
+    error, stops after writing a checkpoint.
     """
     config = open_run(config)
     torch.set_num_threads(config.threads)
     model = make_model(config)
     done = load_checkpoint(model, config.out) if config.resume else 0
+    if done >= config.steps:
+        raise ValueError(f"the run has done {done} steps already: ask for more than that")
     model.set_logger(configure(str(config.out / "tensorboard"), ["tensorboard"]))
-    keeper = RunKeeper(config)
-    try:
-        model.learn(
-            max(config.steps - done, 0),
-            callback=CallbackList([keeper, ProgressBarCallback()]),
-            reset_num_timesteps=False,
-        )
-    except KeyboardInterrupt:
-        keeper.keep()
-        raise
-    keeper.keep()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn()) as progress:
+        if config.imitate and not config.resume:
+            imitate(model, config, progress)
+        keeper = RunKeeper(config, progress)
+        try:
+            model.learn(config.steps - done, callback=keeper, reset_num_timesteps=False)
+        finally:
+            keeper.keep()
     model.save(config.out / "model.zip")
     return config.out / "best.safetensors"
 
@@ -131,13 +146,13 @@ def open_run(config: PPOConfig) -> PPOConfig:
         if not path.is_file():
             raise ValueError(f"nothing to resume: {path} does not exist")
         saved = json.loads(path.read_text())["config"]
-        kept = {"out": config.out, "steps": config.steps, "resume": True}
+        kept = {"out": config.out, "steps": config.steps, "resume": True, "start_from": None}
         return PPOConfig(**{**saved, **kept})
     if config.out.exists() and any(config.out.iterdir()):
         raise ValueError(f"{config.out} is not empty: resume the run in it or choose another --out")
     config.out.mkdir(parents=True, exist_ok=True)
-    fields = {**dataclasses.asdict(config), "out": str(config.out)}
-    text = json.dumps({"config": fields, "versions": package_versions()}, indent=2)
+    run = {"config": dataclasses.asdict(config), "versions": package_versions()}
+    text = json.dumps(run, indent=2, default=str)
     write_text(path, text + "\n")
     return config
 
@@ -148,7 +163,7 @@ def make_model(config: PPOConfig) -> MaskablePPO:
         config.envs, config.rules, information=config.information, reward=config.reward
     )
     start = config.learning_rate
-    return MaskablePPO(
+    model = MaskablePPO(
         PlacePolicy,
         env,
         learning_rate=lambda remaining: start * remaining,
@@ -166,25 +181,52 @@ def make_model(config: PPOConfig) -> MaskablePPO:
             "net_arch": [],
         },
     )
+    if config.start_from is not None:
+        _, weights = read_policy(config.start_from)
+        policy: Any = model.policy
+        set_policy_weights(weights, policy.features_extractor, policy.action_net)
+    return model
+
+
+def imitate(model: MaskablePPO, config: PPOConfig, progress: Progress) -> None:
+    """The phase before PPO: learn from the greedy hint."""
+    bar = progress.add_task("imitation", total=config.imitate)
+
+    def show(done: int, agreement: float) -> None:
+        progress.update(bar, completed=done)
+        progress.console.print(f"{done:,} decisions: {agreement:.1%} as the hint's")
+
+    imitate_hint(
+        model.policy,
+        get_rules(config.rules),
+        decisions=config.imitate,
+        learning_rate=config.learning_rate,
+        seed=config.seed,
+        progress=show,
+    )
 
 
 class RunKeeper(BaseCallback):
     """Evaluates on held-out deals now and then; keeps checkpoint, last and best policy."""
 
-    def __init__(self, config: PPOConfig) -> None:
+    def __init__(self, config: PPOConfig, progress: Progress) -> None:
         super().__init__()
         self.config = config
+        self.progress = progress
+        self.bar = progress.add_task("training", total=config.steps)
         self.curve = config.out / "evaluations.csv"
 
     def _on_training_start(self) -> None:
         if not self.curve.exists():
             write_text(self.curve, "steps,win_rate,mean_cards\n")
+            self.keep()
         self.next_at = self.num_timesteps + self.config.eval_every
 
     def _on_step(self) -> bool:
+        self.progress.update(self.bar, completed=min(self.num_timesteps, self.config.steps))
         return True
 
-    def _on_rollout_end(self) -> None:
+    def _on_rollout_start(self) -> None:  # right after an update
         if self.num_timesteps >= self.next_at:
             self.next_at += self.config.eval_every
             self.keep()
@@ -200,6 +242,10 @@ class RunKeeper(BaseCallback):
         games, _ = play_deals(LearnedAgent(policy_config, weights), deals, rules)
         win_rate = sum(game.won for game in games) / len(games)
         mean_cards = sum(game.cards for game in games) / len(games)
+        self.progress.console.print(
+            f"{self.num_timesteps:,} steps: {win_rate:.1%} of {len(games)} held-out deals won,"
+            f" {mean_cards:.2f} cards removed"
+        )
         self.logger.record("held_out/win_rate", win_rate)
         self.logger.record("held_out/mean_cards", mean_cards)
         best_before = max((row[1:] for row in self._read_curve()), default=(-1.0, -1.0))

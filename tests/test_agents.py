@@ -1,0 +1,205 @@
+"""Agents: what they may see, what they answer, and how a policy file can be wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from agents.agent import Agent
+from agents.baselines import GreedyAgent, RandomAgent
+from agents.learned import LearnedAgent, PolicyConfig, read_policy, write_policy
+from agents.playing import play_deals
+from agents.registry import load_agent
+from agents.solver import SolverAgent
+from agents.statistics import wilson_interval
+from pyramid_env import PRESETS, Deal, Game, PyramidVectorEnv, Rules, solve
+
+SMALL = PolicyConfig(Rules(), width=16, blocks=1)
+
+
+def random_weights(config: PolicyConfig, seed: int = 0) -> dict[str, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    shapes = config.shapes().items()
+    return {name: generator.normal(size=shape).astype(np.float32) for name, shape in shapes}
+
+
+def views(n: int, information: str = "fair") -> tuple[np.ndarray, np.ndarray]:
+    """Observations and masks of `n` games after a few random moves."""
+    env = PyramidVectorEnv(n, information=information)
+    observations, infos = env.reset(seed=5)
+    player = RandomAgent(5)
+    for _ in range(20):
+        actions = player.act_batch(observations, infos["action_mask"])
+        observations, _, _, _, infos = env.step(actions)
+    return observations, infos["action_mask"]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("name", ["random", "greedy", "solver"])
+def test_built_in_agents_play_every_preset_to_its_end(name: str, preset: str) -> None:
+    agent = load_agent(name, preset)
+    games, seconds = play_deals(agent, [3, 4], PRESETS[preset])
+    assert seconds >= 0
+    for game in games:
+        replayed = Game.replay(PRESETS[preset], game.deal, game.moves)
+        assert replayed.is_over
+        assert (replayed.is_won, replayed.score) == (game.won, game.cards)
+
+
+def test_act_is_act_batch_of_one() -> None:
+    observations, masks = views(8)
+    agent = GreedyAgent()
+    batch = agent.act_batch(observations, masks)
+    singly = [agent.act(row, mask) for row, mask in zip(observations, masks, strict=True)]
+    assert batch.tolist() == singly
+
+
+def test_the_greedy_agent_plays_the_hint() -> None:
+    [played], _ = play_deals(GreedyAgent(), [11], Rules())
+    game = Game(11)
+    for move in played.moves:
+        assert str(game.hint()) == move
+        game.play(move)
+
+
+def test_the_solver_agent_wins_what_can_be_won_and_loses_no_card() -> None:
+    games, _ = play_deals(SolverAgent(), range(40), Rules())
+    for game in games:
+        assert game.cards == solve(Game(game.deal), "cards").value
+        assert game.won == solve(Game(game.deal), "win").value
+
+
+def test_the_solver_agent_aims_at_all_cards_where_the_goal_is_all() -> None:
+    rules = PRESETS["par"]
+    games, _ = play_deals(SolverAgent(rules), range(10), rules)
+    assert [game.won for game in games] == [solve(Game(n, rules), "win").value for n in range(10)]
+    assert any(game.won for game in games)
+
+
+def test_fair_agents_are_shown_no_hidden_card() -> None:
+    shown: list[np.ndarray] = []
+
+    class Spy(Agent):
+        name = "spy"
+
+        def act_batch(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
+            shown.append(observations.copy())
+            return action_masks.argmax(axis=1)
+
+    play_deals(Spy(), [0], Rules())
+    Spy.privileged = True
+    play_deals(Spy(), [0], Rules())
+    first_fair, first_thoughtful = shown[0][0], next(row[0] for row in shown[1:] if 14 not in row)
+    assert (first_fair[53:76] == 14).all()  # the stock below its top card
+    assert (first_thoughtful[53:76] < 14).all()
+
+
+def test_an_illegal_answer_is_reported_with_agent_and_deal() -> None:
+    class Stubborn(Agent):
+        name = "stubborn"
+
+        def act_batch(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
+            return np.full(len(observations), 284)
+
+    with pytest.raises(ValueError, match="agent stubborn answered action 284 in deal 12"):
+        play_deals(Stubborn(), [12], Rules())
+
+
+def test_games_come_in_the_order_of_the_deals_whatever_the_batch() -> None:
+    deals = [9, 2, 7, 5, 0, 1]
+    one_by_one, _ = play_deals(GreedyAgent(), deals, Rules(), batch=1)
+    at_once, _ = play_deals(GreedyAgent(), deals, Rules(), batch=4)
+    assert [game.deal for game in one_by_one] == deals
+    assert one_by_one == at_once
+
+
+def test_a_policy_file_round_trip(tmp_path: Path) -> None:
+    path = tmp_path / "policy.safetensors"
+    weights = random_weights(SMALL)
+    write_policy(path, SMALL, weights)
+    config, read = read_policy(path)
+    assert config == SMALL
+    assert all((read[name] == weights[name]).all() for name in weights)
+    observations, masks = views(8)
+    actions = load_agent(f"mine={path}").act_batch(observations, masks)
+    assert (masks[np.arange(8), actions] == 1).all()
+
+
+def test_a_policy_plays_all_rules_with_the_same_places_and_no_others(tmp_path: Path) -> None:
+    path = tmp_path / "policy.safetensors"
+    write_policy(path, SMALL, random_weights(SMALL))
+    assert play_deals(load_agent(f"mine={path}", "classic"), [1], PRESETS["classic"])
+    with pytest.raises(ValueError, match="places"):
+        load_agent(f"mine={path}", "reserve")
+
+
+@pytest.mark.parametrize("damage", ["cut", "text", "foreign", "shape", "extra", "nan", "config"])
+def test_a_damaged_or_foreign_policy_file_is_a_clear_error(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "policy.safetensors"
+    weights = random_weights(SMALL)
+    write_policy(path, SMALL, weights)
+    metadata = {
+        "policy": json.dumps(
+            {"format": "pyramid-env policy 1", "rules": {}, "width": 16, "blocks": 1}
+        )
+    }
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-100])
+    elif damage == "text":
+        path.write_text("no weights here")
+    elif damage == "foreign":
+        save_file({"x": np.zeros(3, np.float32)}, path)
+    elif damage == "shape":
+        save_file({**weights, "action.bias": np.zeros(3, np.float32)}, path, metadata)
+    elif damage == "extra":
+        save_file({**weights, "more": np.zeros(3, np.float32)}, path, metadata)
+    elif damage == "nan":
+        save_file({**weights, "norm.bias": np.full(16, np.nan, np.float32)}, path, metadata)
+    else:
+        metadata["policy"] = metadata["policy"].replace('"width": 16', '"width": "wide"')
+        save_file(weights, path, metadata)
+    with pytest.raises(ValueError, match=r"policy\.safetensors"):
+        LearnedAgent.load(path, Rules())
+
+
+def test_a_missing_policy_file_is_named() -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        load_agent("mine=nowhere.safetensors")
+
+
+def test_unknown_agents_are_named_with_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=r"unknown agent 'genius': random, greedy"):
+        load_agent("genius")
+
+
+def test_the_shipped_policy_beats_the_greedy_hint_on_held_out_deals() -> None:
+    deals = range(2**63 + 10_000, 2**63 + 11_000)
+    learned, _ = play_deals(load_agent("learned"), deals, Rules())
+    greedy, _ = play_deals(GreedyAgent(), deals, Rules())
+    assert np.mean([game.cards for game in learned]) > np.mean([game.cards for game in greedy])
+
+
+def test_wilson_interval_against_published_values() -> None:
+    # Newcombe, Statistics in Medicine 17 (1998), table I, method 3.
+    for successes, trials, low, high in [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0000, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ]:
+        assert wilson_interval(successes, trials) == pytest.approx((low, high), abs=5e-5)
+    with pytest.raises(ValueError, match="0 to trials"):
+        wilson_interval(3, 2)
+
+
+def test_a_deal_by_its_cards_can_be_solved_from_an_observation() -> None:
+    """The solver agent knows no deal numbers: it works from what it is shown."""
+    observations, _ = PyramidVectorEnv(1, information="thoughtful").reset(
+        options={"deal": Deal.parse(str(Deal.from_number(3)))}
+    )
+    mask = np.ones((1, 285), dtype=np.int8)
+    assert str(Game(3).find_move(int(SolverAgent().act_batch(observations, mask)[0])))

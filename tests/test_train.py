@@ -1,0 +1,104 @@
+"""Training: what a run writes, that it resumes, and that torch and NumPy agree."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from agents.learned import LearnedAgent, PolicyConfig
+from agents.training.network import ResidualTrunk, policy_weights
+from agents.training.ppo import PPOConfig, train_ppo
+from pyramid_env import PyramidVectorEnv, Rules
+from pyramid_env.observation import observation_space
+
+TINY = PPOConfig(
+    steps=1024,
+    envs=16,
+    rollout=32,
+    batch=128,
+    epochs=1,
+    width=16,
+    blocks=1,
+    eval_every=512,
+    eval_deals=8,
+    device="cpu",
+)
+
+
+def test_the_numpy_policy_is_the_torch_policy() -> None:
+    torch.manual_seed(0)
+    trunk = ResidualTrunk(observation_space(Rules()), features_dim=32, blocks=2)
+    action = torch.nn.Linear(32, 285)
+    agent = LearnedAgent(PolicyConfig(Rules(), 32, 2), policy_weights(trunk, action))
+    observations, _ = PyramidVectorEnv(64).reset(seed=1)
+    with torch.no_grad():
+        expected = action(trunk(torch.as_tensor(observations))).numpy()
+    np.testing.assert_allclose(agent.logits(observations), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "tiny"
+    train_ppo(dataclasses.replace(TINY, out=out))
+    return out
+
+
+def test_a_run_writes_policies_configuration_curve_and_logs(run: Path) -> None:
+    config = json.loads((run / "config.json").read_text())
+    assert config["config"]["width"] == 16
+    assert config["versions"]["torch"].startswith(torch.__version__.split("+")[0])
+    curve = (run / "evaluations.csv").read_text().splitlines()
+    assert curve[0] == "steps,win_rate,mean_cards"
+    assert [int(line.split(",")[0]) for line in curve[1:]] == [512, 1024]
+    assert list((run / "tensorboard").glob("events*"))
+    assert (run / "model.zip").is_file()
+    for name in ("best.safetensors", "policy.safetensors"):
+        assert LearnedAgent.load(run / name, Rules()).config.rules == Rules()
+    assert not list(run.rglob("*.part"))
+
+
+def test_a_run_goes_on_where_it_stopped(run: Path) -> None:
+    train_ppo(PPOConfig(out=run, resume=True, steps=2048))
+    curve = (run / "evaluations.csv").read_text().splitlines()
+    assert [int(line.split(",")[0]) for line in curve[1:]] == [512, 1024, 1536, 2048]
+
+
+def test_a_folder_is_never_overwritten_and_nothing_is_resumed_from_nothing(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match="not empty"):
+        train_ppo(dataclasses.replace(TINY, out=tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    with pytest.raises(ValueError, match="nothing to resume"):
+        train_ppo(dataclasses.replace(TINY, out=tmp_path / "none", resume=True))
+
+
+def test_a_run_can_start_from_a_policy(run: Path, tmp_path: Path) -> None:
+    first = run / "policy.safetensors"
+    config = dataclasses.replace(TINY, out=tmp_path / "b", start_from=first, learning_rate=0.0)
+    train_ppo(config)
+    before, after = (
+        LearnedAgent.load(p, Rules()) for p in (first, config.out / "best.safetensors")
+    )
+    observations, _ = PyramidVectorEnv(4).reset(seed=0)
+    assert (before.logits(observations) == after.logits(observations)).all()
+    with pytest.raises(ValueError, match="another size"):
+        train_ppo(dataclasses.replace(config, out=tmp_path / "c", width=32))
+
+
+def test_unknown_rules_are_named_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"unknown rules 'chess'"):
+        train_ppo(dataclasses.replace(TINY, out=tmp_path / "run", rules="chess"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_same_seed_trains_the_same_policy(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        train_ppo(dataclasses.replace(TINY, out=tmp_path / name, seed=3, steps=512))
+    first, second = (LearnedAgent.load(tmp_path / n / "policy.safetensors", Rules()) for n in "ab")
+    observations, _ = PyramidVectorEnv(4).reset(seed=0)
+    assert (first.logits(observations) == second.logits(observations)).all()
