@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pyramid_env.jit import kernel
 from pyramid_env.pyramid import (
     FIRST_RESERVE,
+    N_PLACES,
     N_SLOTS,
     STOCK_TOP,
     WASTE_TOP,
@@ -51,12 +52,16 @@ class Move:
     places: tuple[Place, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.kind not in _N_PLACES_OF_KIND:
+        object.__setattr__(self, "places", tuple(self.places))
+        if not isinstance(self.kind, str) or self.kind not in _N_PLACES_OF_KIND:
             raise ValueError(f"no move is a {self.kind!r}: {', '.join(_N_PLACES_OF_KIND)}")
         if len(self.places) != _N_PLACES_OF_KIND[self.kind]:
             raise ValueError(
                 f"a {self.kind} has {_N_PLACES_OF_KIND[self.kind]} places, not {len(self.places)}"
             )
+        for place in self.places:
+            if not 0 <= place < N_PLACES:
+                raise ValueError(f"there is no place {place}: 0 to {N_PLACES - 1}")
         if list(self.places) != sorted(set(self.places)):
             raise ValueError(f"the places of a {self.kind} must ascend: {self.places}")
 

@@ -19,7 +19,10 @@ RANK_LETTERS = "A23456789TJQK"
 SUIT_LETTERS = "CDHS"
 SUIT_SYMBOLS = "♣♦♥♠"
 
-_CARD_PATTERN = re.compile(r"(10|[2-9TJQKA])([CDHS♣♦♥♠♧♢♡♤])\ufe0f?", re.IGNORECASE)
+_CARD_PATTERN = re.compile(
+    r"(10|[2-9TJQKA])([CDHS♣♦♥♠♧♢♡♤])\ufe0f?",
+    re.IGNORECASE | re.ASCII,  # the Kelvin sign is no K
+)
 _HOLLOW_SUITS = str.maketrans("♧♢♡♤", "♣♦♥♠")
 
 

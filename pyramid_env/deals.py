@@ -95,8 +95,8 @@ class Deal:
     """The number that `from_number` made it from, if any."""
 
     def __post_init__(self) -> None:
+        _check_deck((str(card), _as_card(card)) for card in self.cards)
         object.__setattr__(self, "cards", tuple(Card(int(card)) for card in self.cards))
-        _check_deck((_card_name(card), card) for card in self.cards)
 
     @classmethod
     def from_number(cls, number: SupportsIndex) -> Deal:
@@ -157,7 +157,7 @@ def _check_deck(cards: Iterable[tuple[str, Card | None]]) -> None:
     count = 0
     for index, (text, card) in enumerate(cards):
         count += 1
-        if card is None or not 0 <= card < N_CARDS:
+        if card is None:
             raise ValueError(f"cannot read {text!r} as a card, at {_place_in_deal(index)}")
         if card in seen:
             raise ValueError(
@@ -178,5 +178,8 @@ def _place_in_deal(index: int) -> str:
     return f"card {index + 1}{slot}"
 
 
-def _card_name(card: int) -> str:
-    return card_text(Card(card)) if 0 <= card < N_CARDS else str(card)
+def _as_card(card: object) -> Card | None:
+    """The card of a number from 0 to 51; None for anything else."""
+    if isinstance(card, (int, np.integer)) and 0 <= card < N_CARDS:
+        return Card(int(card))
+    return None

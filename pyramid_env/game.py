@@ -220,6 +220,8 @@ class Game:
 
     def card_at(self, place: Place) -> Card | None:
         """The card of a slot or reserve place, or on top of waste or stock; None without one."""
+        if place >= FIRST_RESERVE + self.rules.reserve:
+            return None
         bit = int(engine.card_at(np.int64(place), self._position, self._rules))
         return None if bit >= len(self.deal.cards) else self.deal.cards[bit]
 
@@ -235,10 +237,9 @@ class Game:
 
     def describe(self, move: Move) -> str:
         """The move in places and cards, such as ``B1+G7 (QS+AH)``."""
-        cards = [self.card_at(place) for place in move.places]
-        if not cards:
+        if not move.places:
             return str(move)
-        return f"{move} ({'+'.join('gone' if card is None else card_text(card) for card in cards)})"
+        return f"{move} ({'+'.join(self._card_name(place) for place in move.places)})"
 
     def why_illegal(self, move: Move) -> str | None:
         """Why a move may not be played now, in words; None when it is legal."""
@@ -269,6 +270,13 @@ class Game:
     @property
     def _position(self) -> np.uint64:
         return self._positions[-1]
+
+    def _card_name(self, place: Place) -> str:
+        """What a person at the table would call the card of a place."""
+        card = self.card_at(place)
+        if card is None:
+            return "gone"
+        return "face down" if card in self.unseen else card_text(card)
 
     def _has(self, bit: int) -> bool:
         return bool((self.position >> bit) & 1)
