@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pyramid_env.actions import action_table
 from pyramid_env.deals import Deal, get_deal, random_training_number
 from pyramid_env.engine import Position
-from pyramid_env.episode import Episodes, IllegalAction, Result
+from pyramid_env.episode import Episodes, IllegalAction, Result, read_options
 from pyramid_env.game import Game
 from pyramid_env.observation import Information, observation_space
 from pyramid_env.rendering import Window, render_image, render_text
@@ -116,8 +116,9 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
             illegal_action=illegal_action,
         )
         self._thoughtful = bool(self._episodes.settings["thoughtful"][0])
-        self._mask: NDArray[np.int8] | None = None
-        self._is_over = True  # until the first reset
+        self._mask = np.empty(0, dtype=np.int8)
+        self._has_begun = False
+        self._is_over = True
         self._window: Window | None = None
         self._n_actions = len(action_table(self.rules))
         self.action_space = Discrete(self._n_actions)
@@ -127,14 +128,18 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.int16], dict[str, Any]]:
         """Start an episode; see the class for `options`."""
-        deal, rules = self._read_options(options or {})
+        deal, rules = self._read_options(options)
         super().reset(seed=seed)
         number = random_training_number(self.np_random)  # drawn even where a deal is given
         self._episodes.set_rules(rules)
-        self._episodes.deal_given([deal or Deal.from_number(number)], _ALL_ROWS)
+        if deal is None:
+            self._episodes.deal_numbers(np.array([number], dtype=np.uint64), _ALL_ROWS)
+        else:
+            self._episodes.deal_given([deal], _ALL_ROWS)
         observations, masks = self._episodes.empty_outputs(1)
         self._episodes.begin(_ALL_ROWS, observations, masks)
         self._mask = masks[0]
+        self._has_begun = True
         self._is_over = False
         if self.render_mode == "human":
             self.render()
@@ -145,9 +150,9 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
     ) -> tuple[NDArray[np.int16], float, bool, bool, dict[str, Any]]:
         """Play one action; `ValueError` for one that is no id (or is illegal, if so chosen)."""
         if self._is_over:
-            raise ResetNeeded("the episode is over: call reset() before the next step")
+            raise ResetNeeded("no episode is running: call reset() before the next step")
         observations, masks = self._episodes.empty_outputs(1)
-        before = None if self._reward_function is None else self.position
+        before = self.position
         if self._episodes.step(self._read_action(action), observations, masks, _NO_FINAL) >= 0:
             raise ValueError(self._why_refused(int(action)))
         self._mask = masks[0]
@@ -158,7 +163,7 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
         if self._is_over:
             info["is_success"] = result.is_success
         reward = result.reward
-        if self._reward_function is not None and before is not None and not result.illegal_action:
+        if self._reward_function is not None and self.position != before:
             reward = float(self._reward_function(before, self.position, self._episodes.rules))
         if self.render_mode == "human":
             self.render()
@@ -166,18 +171,19 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
 
     def action_masks(self) -> NDArray[np.int8]:
         """The action mask as it stands, int8[n_actions]: the hook of sb3-contrib."""
-        if self._mask is None:
-            raise ResetNeeded("no episode has begun: call reset() first")
+        self._check_begun()
         return self._mask.copy()
 
     @property
     def position(self) -> Position:
         """Where the game stands, as one unsigned 64-bit integer."""
+        self._check_begun()
         return Position(int(self._episodes.states[0]["position"]))
 
     @property
     def deal(self) -> Deal:
         """The deal being played."""
+        self._check_begun()
         state = self._episodes.states[0]
         number = int(state["deal_number"]) if state["has_number"] else None
         return Deal(tuple(state["cards"].tolist()), number=number)
@@ -187,8 +193,6 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
         if self.render_mode is None:
             gymnasium.logger.warn("render() does nothing without a render_mode")
             return None
-        if self._mask is None:
-            raise ResetNeeded("no episode has begun: call reset() before render()")
         shown = (self.position, self.deal, self._episodes.rules, self._thoughtful)
         if self.render_mode == "ansi":
             return render_text(*shown)
@@ -219,10 +223,12 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
             info["deal_number"] = result.deal_number
         return info
 
-    def _read_options(self, options: dict[str, Any]) -> tuple[Deal | None, Rules]:
-        unknown = sorted(options.keys() - {"deal", "rules"})
-        if unknown:
-            raise ValueError(f"unknown reset option {unknown[0]!r}: 'deal' and 'rules' are known")
+    def _check_begun(self) -> None:
+        if not self._has_begun:
+            raise ResetNeeded("no episode has begun: call reset() first")
+
+    def _read_options(self, options: dict[str, Any] | None) -> tuple[Deal | None, Rules]:
+        options = read_options(options, ("deal", "rules"))
         rules = get_rules(options.get("rules", self.rules))
         if action_table(rules) is not action_table(self.rules):
             raise ValueError(
@@ -234,7 +240,7 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
 
     def _read_action(self, action: Any) -> NDArray[np.int64]:
         array = np.asarray(action)
-        if array.size != 1 or array.dtype.kind not in "iu":
+        if array.ndim != 0 or array.dtype.kind not in "iu":
             raise ValueError(f"action {action!r} is no integer: 0 to {self._n_actions - 1}")
         return array.reshape(1).astype(np.int64)
 

@@ -107,6 +107,18 @@ def step_limit(rules: Rules) -> int:
     return max(MIN_STEP_LIMIT, rules.longest_game or 0)
 
 
+def read_options(options: dict[str, Any] | None, known: Sequence[str]) -> dict[str, Any]:
+    """The options of a reset, none of them unknown; `ValueError` otherwise."""
+    if options is None:
+        return {}
+    if not isinstance(options, dict):
+        raise ValueError(f"options={options!r} is no dict: {' and '.join(known)} are known")
+    for name in options:
+        if name not in known:
+            raise ValueError(f"unknown reset option {name!r}: {' and '.join(known)} are known")
+    return options
+
+
 class Episodes:
     """`n` games side by side, stepped by one kernel call."""
 
@@ -137,6 +149,14 @@ class Episodes:
         self.n_final = n if autoreset_mode == AutoresetMode.SAME_STEP else 0
         self.final_results = np.zeros(self.n_final, dtype=RESULT_DTYPE)
         self.set_rules(rules)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take on a pickled or copied state, with the shared record of the rules.
+
+        A copy of that record would be writable: another type to numba, which would compile anew.
+        """
+        self.__dict__.update(state)
+        self.compiled_rules = compile_rules(self.rules)
 
     def set_rules(self, rules: Rules) -> None:
         """Play by these rules from the next reset on."""
@@ -278,7 +298,7 @@ def step(
 ) -> Any:
     """Step all rows, unless an action is out of range or refused: then return its row.
 
-    Returns -1 when all were stepped.
+    Returns -1 when all were stepped. A NEXT_STEP row that is over begins anew, whatever its action.
     """
     for i in range(states.shape[0]):
         if _is_refused(states[i], actions[i], rules[0], settings[0]):
@@ -304,10 +324,10 @@ def step(
 
 @kernel
 def _is_refused(state: Any, action: Any, rules: Any, settings: Any) -> Any:
-    if action < 0 or action >= rules["n_actions"]:
-        return True
     if state["is_over"]:
         return not settings["next_step"]
+    if action < 0 or action >= rules["n_actions"]:
+        return True
     return settings["raise_illegal"] and state["n_legal"] > 0 and not _is_legal(state, action)
 
 

@@ -13,9 +13,9 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from pyramid_env.actions import action_table
-from pyramid_env.deals import Deal, get_deal
+from pyramid_env.deals import N_NUMBERS, Deal, get_deal
 from pyramid_env.engine import Position
-from pyramid_env.episode import Episodes, IllegalAction
+from pyramid_env.episode import Episodes, IllegalAction, read_options
 from pyramid_env.game import Game
 from pyramid_env.observation import Information, observation_space
 from pyramid_env.rendering import render_image, render_text
@@ -100,7 +100,7 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.int16], dict[str, Any]]:
         """Start all games, or those of `options["reset_mask"]`; see the class."""
-        rows, deals = self._read_options(options or {})
+        rows, deals = self._read_options(options)
         super().reset(seed=seed)
         if seed is not None or not self._is_seeded:
             keys = self.np_random.integers(0, 2**64, size=self.num_envs, dtype=np.uint64)
@@ -123,6 +123,7 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
         """Play one action a game: observations, rewards, terminations, truncations, infos."""
         actions = self._read_actions(actions)
         observations, masks = self._outputs()
+        begun = self._episodes.states["is_over"].copy()  # NEXT_STEP begins these anew
         refused = self._episodes.step(actions, observations, masks, self._final_buffer)
         if refused >= 0:
             raise self._refusal(refused, int(actions[refused]))
@@ -132,7 +133,7 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
         ended = terminated | truncated
         infos = self._infos(results, masks, self._everyone)
         if self._episodes.n_final == 0:
-            self._add(infos, "illegal_action", results["illegal_action"].copy(), self._everyone)
+            self._add(infos, "illegal_action", results["illegal_action"].copy(), ~begun)
             if ended.any():
                 self._add(infos, "is_success", results["is_success"] & ended, ended)
         else:
@@ -151,10 +152,12 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
     @property
     def positions(self) -> NDArray[np.uint64]:
         """Where the games stand, uint64[num_envs]."""
+        self._check_begun()
         return self._episodes.states["position"].copy()
 
     def deals(self) -> list[Deal]:
         """The deals being played."""
+        self._check_begun()
         return [
             Deal(tuple(state["cards"].tolist()), int(state["deal_number"]))
             if state["has_number"]
@@ -203,16 +206,11 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
         self._add(infos, "final_info", final_info, ended)
 
     def _read_options(
-        self, options: dict[str, Any]
+        self, options: dict[str, Any] | None
     ) -> tuple[Bools, NDArray[np.uint64] | list[Deal] | None]:
-        unknown = sorted(options.keys() - {"deal", "reset_mask"})
-        if unknown:
-            raise ValueError(
-                f"unknown reset option {unknown[0]!r}: 'deal' and 'reset_mask' are known"
-            )
-        return self._read_reset_mask(options.get("reset_mask")), self._read_deals(
-            options.get("deal")
-        )
+        options = read_options(options, ("deal", "reset_mask"))
+        rows = self._read_reset_mask(options.get("reset_mask"))
+        return rows, self._read_deals(options.get("deal"))
 
     def _read_reset_mask(self, mask: Any) -> Bools:
         if mask is None:
@@ -229,19 +227,21 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
             )
         if not (self._has_begun | mask).all():
             raise ResetNeeded("the first reset must start every game: leave reset_mask out")
-        return mask
+        return mask.copy()
 
     def _read_deals(self, deal: Any) -> NDArray[np.uint64] | list[Deal] | None:
         if deal is None:
             return None
-        if isinstance(deal, (str, Deal)) or np.ndim(deal) == 0:
+        if isinstance(deal, (str, Deal)) or not np.iterable(deal):
             return [get_deal(deal)] * self.num_envs
-        if len(deal) != self.num_envs:
-            raise ValueError(f"{len(deal)} deals for {self.num_envs} games: give one a game")
-        array = np.asarray(deal) if not isinstance(deal[0], (str, Deal)) else None
-        if array is not None and array.dtype.kind in "iu" and (array >= 0).all():
-            return array.astype(np.uint64)
-        return [get_deal(each) for each in deal]
+        deals = list(deal)
+        if len(deals) != self.num_envs:
+            raise ValueError(f"{len(deals)} deals for {self.num_envs} games: give one a game")
+        if isinstance(deal, np.ndarray) and deal.dtype == np.uint64 and deal.ndim == 1:
+            return deal.copy()
+        if all(isinstance(each, (int, np.integer)) and 0 <= each < N_NUMBERS for each in deals):
+            return np.array(deals, dtype=np.uint64)
+        return [get_deal(each) for each in deals]
 
     def _read_actions(self, actions: NDArray[np.int64] | Sequence[int]) -> NDArray[np.int64]:
         self._check_begun()
@@ -251,7 +251,7 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
                 f"actions must be integers of shape ({self.num_envs},), not {array.dtype} of shape"
                 f" {array.shape}"
             )
-        return np.ascontiguousarray(array, dtype=np.int64)
+        return array.astype(np.int64)  # a copy: numba would compile anew for a read-only array
 
     def _refusal(self, row: int, action: int) -> Exception:
         if not 0 <= action < self._n_actions:
