@@ -163,6 +163,15 @@ def test_training_numbers_leave_the_numbers_of_evaluation_alone(name: str) -> No
     assert 2**62 < max(numbers) < 2**63
 
 
+def test_a_training_number_is_drawn_between_the_numbers_of_evaluation_and_those_held_out() -> None:
+    class Ends(np.random.Generator):
+        def integers(self, low: Any, high: Any) -> Any:  # type: ignore[override]
+            return low, high
+
+    with pytest.raises(TypeError, match="tuple"):
+        random_training_number(Ends(np.random.PCG64()))
+
+
 def test_an_episode_has_the_number_of_the_specification() -> None:
     gamma, mix_as_specified = specified("GAMMA"), specified("mix")
     for key, episode in [(0, 0), (1, 0), (0, 1), (N_NUMBERS - 1, 12345)]:

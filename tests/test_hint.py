@@ -74,13 +74,22 @@ def test_it_names_a_legal_move_that_depends_on_the_position_alone(rules: Rules, 
 @given(RULES, SEEDS)
 def test_it_is_fair(rules: Rules, seed: int) -> None:
     for game in played(rules, seed):
-        # Where passes are unlimited, whether the game is over may hang on the hidden order.
+        # With unlimited passes, whether the game is over may hang on the order.
         shuffled = with_face_down_shuffled(game, seed)
         assert shuffled.is_over or shuffled.hint() == game.hint()
         seen = observe(game.position, game.deal, rules)
         position, deal = position_from_observation(seen, rules)
         as_seen = Game(deal, rules, position)
         assert as_seen.is_over or as_seen.hint() == game.hint()
+
+
+def test_what_the_next_draw_buries_is_not_known_while_it_is_face_down() -> None:
+    # The draw shows three cards: a queen among them is the ace's last, and only the last stays on
+    # top. Knowing that all is lost, one might take the five that F1 needs as well.
+    table = {"F1": "8D", "G1": "AC", "R1": "5C"}
+    rules = Rules(passes=1, draw=3, reserve=1)
+    for stock in ("8C QD 3C 4C", "8C 3C QD 4C", "8C 3C 4C QD"):
+        assert str(game_at(table, stock, rules=rules).hint()) == "draw"
 
 
 @given(RULES, SEEDS)
@@ -143,7 +152,7 @@ def test_fault_12_it_sees_a_lone_king_in_every_slot(slot: int) -> None:
 
 
 def test_it_takes_the_pair_that_uncovers_more() -> None:
-    # Each ace lies alone in its place; only under G3 is a card to be freed.
+    # Two aces and one queen are free; of the aces only G3 covers a card.
     game = game_at({"F3": "5C", "G1": "AC", "G3": "AD", "G7": "QC"}, "2C QD 8C", recycles=1)
     assert str(game.hint()) == "G3+G7"
 
@@ -151,6 +160,12 @@ def test_it_takes_the_pair_that_uncovers_more() -> None:
 def test_it_takes_two_pyramid_cards_rather_than_one() -> None:
     game = game_at({"G1": "QC", "G7": "AC"}, "AD QD", "AH", recycles=1)
     assert str(game.hint()) == "G1+G7"
+
+
+def test_it_takes_the_pair_after_which_another_lies_ready() -> None:
+    # Either ace frees a card; the five under G7 can go with the eight.
+    game = game_at({"F1": "9C", "F6": "5C", "G1": "AC", "G4": "8C", "G7": "AD"}, "QC 4C QD")
+    assert str(game.hint()) == "G7+S"
 
 
 def test_it_keeps_a_last_partner_for_the_pyramid_rather_than_spend_it_on_the_waste() -> None:

@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from agents.learned import LearnedAgent, PolicyConfig
+from agents.training.imitation import imitate_hint
 from agents.training.network import ResidualTrunk, policy_weights
-from agents.training.ppo import PPOConfig, train_ppo
+from agents.training.ppo import PPOConfig, make_model, train_ppo
 from pyramid_env import PyramidVectorEnv, Rules
 from pyramid_env.observation import observation_space
 
@@ -54,7 +55,7 @@ def test_a_run_writes_policies_configuration_curve_and_logs(run: Path) -> None:
     assert config["versions"]["torch"].startswith(torch.__version__.split("+")[0])
     curve = (run / "evaluations.csv").read_text().splitlines()
     assert curve[0] == "steps,win_rate,mean_cards"
-    assert [int(line.split(",")[0]) for line in curve[1:]] == [512, 1024]
+    assert [int(line.split(",")[0]) for line in curve[1:]] == [0, 512, 1024]
     assert list((run / "tensorboard").glob("events*"))
     assert (run / "model.zip").is_file()
     for name in ("best.safetensors", "policy.safetensors"):
@@ -65,7 +66,7 @@ def test_a_run_writes_policies_configuration_curve_and_logs(run: Path) -> None:
 def test_a_run_goes_on_where_it_stopped(run: Path) -> None:
     train_ppo(PPOConfig(out=run, resume=True, steps=2048))
     curve = (run / "evaluations.csv").read_text().splitlines()
-    assert [int(line.split(",")[0]) for line in curve[1:]] == [512, 1024, 1536, 2048]
+    assert [int(line.split(",")[0]) for line in curve[1:]] == [0, 512, 1024, 1536, 2048]
 
 
 def test_a_folder_is_never_overwritten_and_nothing_is_resumed_from_nothing(tmp_path: Path) -> None:
@@ -75,6 +76,23 @@ def test_a_folder_is_never_overwritten_and_nothing_is_resumed_from_nothing(tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
     with pytest.raises(ValueError, match="nothing to resume"):
         train_ppo(dataclasses.replace(TINY, out=tmp_path / "none", resume=True))
+
+
+def test_a_policy_learns_to_play_as_the_hint_does(tmp_path: Path) -> None:
+    config = dataclasses.replace(
+        TINY, out=tmp_path / "run", imitate=100_000, learning_rate=3e-3, width=64, steps=512
+    )
+    model = make_model(config)
+    shares: list[float] = []
+    imitate_hint(
+        model.policy,
+        Rules(),
+        decisions=config.imitate,
+        learning_rate=config.learning_rate,
+        seed=0,
+        progress=lambda done, share: shares.append(share),
+    )
+    assert 0.5 < shares[0] < shares[-1] - 0.02, shares
 
 
 def test_a_run_can_start_from_a_policy(run: Path, tmp_path: Path) -> None:

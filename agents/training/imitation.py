@@ -71,13 +71,14 @@ def _fit(policy: Any, optimizer: Any, data: tuple[Any, Any, Any], generator: Any
     """One pass over the data; the share of choices that the policy had made as well."""
     observations, masks, choices = data
     agreed = 0
-    for rows in torch.randperm(len(choices), generator=generator).split(BATCH):
-        index = rows.numpy()
+    order = torch.randperm(len(choices), generator=generator).numpy()
+    for start in range(0, len(order), BATCH):
+        index = order[start : start + BATCH]
         logits = _masked_logits(policy, observations[index], masks[index])
         target = torch.as_tensor(choices[index], device=logits.device)
         loss = functional.cross_entropy(logits, target)
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         agreed += int((logits.argmax(dim=1) == target).sum())
     return agreed / len(choices)

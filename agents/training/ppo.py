@@ -181,6 +181,8 @@ def make_model(config: PPOConfig) -> MaskablePPO:
             "net_arch": [],
         },
     )
+    # A random value head would be noise that undoes what a policy that starts out good knows.
+    torch.nn.init.zeros_(model.policy.value_net.weight)
     if config.start_from is not None:
         _, weights = read_policy(config.start_from)
         policy: Any = model.policy
