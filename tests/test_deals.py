@@ -163,13 +163,15 @@ def test_training_numbers_leave_the_numbers_of_evaluation_alone(name: str) -> No
     assert 2**62 < max(numbers) < 2**63
 
 
-def test_a_training_number_is_drawn_between_the_numbers_of_evaluation_and_those_held_out() -> None:
+@pytest.mark.parametrize(("end", "number"), [(0, 2**32), (1, 2**63 - 1)])
+def test_the_ends_of_the_generator_draw_the_first_and_the_last_training_number(
+    end: int, number: int
+) -> None:
     class Ends(np.random.Generator):
         def integers(self, low: Any, high: Any) -> Any:  # type: ignore[override]
-            return low, high
+            return (low, high - 1)[end]
 
-    with pytest.raises(TypeError, match="tuple"):
-        random_training_number(Ends(np.random.PCG64()))
+    assert random_training_number(Ends(np.random.PCG64())) == number
 
 
 def test_an_episode_has_the_number_of_the_specification() -> None:
