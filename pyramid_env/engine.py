@@ -75,7 +75,6 @@ ALL_CARDS = np.uint64(2**N_CARDS - 1)
 
 _0 = np.uint64(0)
 _1 = np.uint64(1)
-_2 = np.uint64(2)
 _DRAWN_SHIFT = np.uint64(52)
 _DRAWN_FIELD = np.uint64(31 << 52)
 _PASS_SHIFT = np.uint64(57)
@@ -94,9 +93,8 @@ def compile_rules(rules: Rules) -> NDArray[np.void]:
     record: Any = array[0]
     record["goal"] = {"pyramid": PYRAMID, "all": ALL_CARDS}[rules.goal]
     record["passes"] = rules.passes or 0
-    record["draw"] = rules.draw
-    record["stock_playable"] = rules.stock_playable
-    record["covered_pairs"] = rules.covered_pairs
+    for field in ("draw", "stock_playable", "covered_pairs"):
+        record[field] = getattr(rules, field)
     record["first_stock"] = N_SLOTS + rules.reserve
     record["stock"] = 2**N_CARDS - 2 ** (N_SLOTS + rules.reserve)
     record["reserve"] = 2 ** (N_SLOTS + rules.reserve) - 2**N_SLOTS
@@ -203,12 +201,6 @@ def is_won(position: Any, rules: Any) -> Any:
 
 
 @kernel
-def can_draw(position: Any, rules: Any) -> Any:
-    """Whether the stock has a card."""
-    return stock_of(position, rules) != _0
-
-
-@kernel
 def can_recycle(position: Any, rules: Any) -> Any:
     """Whether the stock is empty, the waste is not, and a pass is left."""
     return (
@@ -229,7 +221,7 @@ def legal_actions(position: Any, rank_bits: Any, rules: Any, actions: Any) -> An
     count = _removals(position, rank_bits, rules, actions)
     if rules["passes"] == 0 and count == 0 and not _removal_ahead(position, rank_bits, rules):
         return 0
-    if can_draw(position, rules):
+    if stock_of(position, rules):
         actions[count] = rules["draw_action"]
         count += 1
     elif can_recycle(position, rules):
@@ -246,8 +238,6 @@ def _removals(position: Any, rank_bits: Any, rules: Any, actions: Any) -> Any:
     for low_rank in range(1, (KING + 1) // 2):
         lows = rank_bits[np.uint64(low_rank)] & available
         highs = rank_bits[np.uint64(KING - low_rank)] & available
-        if lows == _0 or highs == _0:
-            continue
         while lows:
             first = _place_of(lowest(lows), position, rules)
             lows &= lows - _1
@@ -306,7 +296,7 @@ def _removal_ahead(position: Any, rank_bits: Any, rules: Any) -> Any:
     actions = np.empty(MAX_LEGAL, np.int16)
     recycles = 0
     while True:
-        if can_draw(position, rules):
+        if stock_of(position, rules):
             position = _draw(position, rules)
         elif can_recycle(position, rules) and recycles == 0:
             position = _recycle(position, rules)
