@@ -14,7 +14,7 @@ def main() -> int:
     config = tyro.cli(PPOConfig)
     try:
         best = train_ppo(config)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         print(f"train.py: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +22,7 @@ from agents.training.ppo import PPOConfig, make_model, train_ppo
 from pyramid_env import PyramidVectorEnv, Rules
 from pyramid_env.observation import observation_space
 
+ROOT = Path(__file__).parents[1]
 TINY = PPOConfig(
     steps=1024,
     envs=16,
@@ -108,10 +114,38 @@ def test_a_run_can_start_from_a_policy(run: Path, tmp_path: Path) -> None:
         train_ppo(dataclasses.replace(config, out=tmp_path / "c", width=32))
 
 
-def test_unknown_rules_are_named_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"unknown rules 'chess'"):
-        train_ppo(dataclasses.replace(TINY, out=tmp_path / "run", rules="chess"))
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"rules": "chess"}, "unknown rules 'chess'"),
+        ({"batch": 0}, "batch=0 is not allowed: 1 or more"),
+        ({"start_from": Path("nowhere.safetensors")}, r"nowhere\.safetensors"),
+    ],
+)
+def test_wrong_arguments_are_named_before_anything_is_written(
+    wrong: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        train_ppo(dataclasses.replace(TINY, out=tmp_path / "run", **wrong))
     assert not (tmp_path / "run").exists()
+
+
+def test_ctrl_c_leaves_a_run_that_can_go_on(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    command = [sys.executable, str(ROOT / "train.py"), "--out", str(out)]
+    tiny = ["--envs", "16", "--batch", "64", "--width", "16", "--eval-deals", "4"]
+    with subprocess.Popen([*command, *tiny], stderr=subprocess.PIPE, text=True) as training:
+        while training.poll() is None and not (out / "checkpoint.pt").exists():
+            time.sleep(0.1)
+        time.sleep(1)
+        training.send_signal(signal.SIGINT)
+        assert training.wait(60) == 130
+        assert training.stderr is not None
+        assert "stopped; go on with --resume" in training.stderr.read()
+    assert not list(out.rglob("*.part"))
+    steps = int((out / "evaluations.csv").read_text().splitlines()[-1].split(",")[0])
+    assert 0 < steps < PPOConfig.steps
+    train_ppo(PPOConfig(out=out, resume=True, steps=steps + 1))
 
 
 def test_the_same_seed_trains_the_same_policy(tmp_path: Path) -> None:

@@ -109,6 +109,9 @@ class PPOConfig:
     """Threads that torch may use."""
 
 
+COUNTS = ("steps", "envs", "rollout", "batch", "epochs", "width", "eval_every", "eval_deals")
+
+
 def train_ppo(config: PPOConfig) -> Path:
     """Train as configured; the path of the best policy.
 
@@ -142,6 +145,20 @@ def open_run(config: PPOConfig) -> PPOConfig:
     """Make the run's folder and write its configuration, or read it when resuming."""
     path = config.out / "config.json"
     get_rules(config.rules)
+    for name in (
+        "steps",
+        "envs",
+        "rollout",
+        "batch",
+        "epochs",
+        "width",
+        "eval_every",
+        "eval_deals",
+    ):
+        if getattr(config, name) < 1:
+            raise ValueError(f"{name}={getattr(config, name)} is not allowed: 1 or more")
+    if config.start_from is not None:
+        read_policy(config.start_from)
     if config.resume:
         if not path.is_file():
             raise ValueError(f"nothing to resume: {path} does not exist")
