@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -49,56 +50,79 @@ def play_deals(
     """
     if not deals:
         raise ValueError("no deals to play: give at least one number")
-    numbers = np.array(deals, dtype=np.uint64)
-    n_games = min(batch, len(numbers))
-    env = PyramidVectorEnv(
-        n_games,
-        rules,
-        information="thoughtful" if agent.privileged else "fair",
-        autoreset_mode=AutoresetMode.DISABLED,
-    )
-    playing = np.arange(n_games)  # the deal of each row, an index into `numbers`
-    is_playing = np.ones(n_games, dtype=np.bool_)
-    next_deal = n_games
-    observations, infos = env.reset(options={"deal": numbers[playing]})
-    actions_of: list[list[int]] = [[] for _ in numbers]
-    games: list[PlayedGame | None] = [None] * len(numbers)
-    seconds, n_moves, n_answers = 0.0, 0, 0
+    play = _Play(agent, np.array(deals, dtype=np.uint64), rules, min(batch, len(deals)))
+    while play.is_playing.any():
+        progress(play.step())
+    return [game for game in play.games if game is not None], play.seconds / max(play.n_timed, 1)
 
-    while is_playing.any():
-        masks: ActionMasks = infos["action_mask"]
-        actions = masks.argmax(axis=1)  # rows without a deal play anything legal
-        started = time.perf_counter()
-        actions[is_playing] = _ask(
-            agent, observations[is_playing], masks[is_playing], numbers[playing[is_playing]]
+
+class _Play:
+    """Some rows of games, each filled with the next deal when its game has ended."""
+
+    def __init__(
+        self, agent: Agent, numbers: NDArray[np.uint64], rules: Rules, n_rows: int
+    ) -> None:
+        self.agent = agent
+        self.numbers = numbers
+        self.table = action_table(rules)
+        self.env = PyramidVectorEnv(
+            n_rows,
+            rules,
+            information="thoughtful" if agent.privileged else "fair",
+            autoreset_mode=AutoresetMode.DISABLED,
         )
-        if n_answers > 0:
-            seconds += time.perf_counter() - started
-            n_moves += int(is_playing.sum())
-        n_answers += 1
-        for row in np.flatnonzero(is_playing):
-            actions_of[playing[row]].append(int(actions[row]))
-        observations, _, terminated, truncated, infos = env.step(actions)
+        self.deal_of_row = np.arange(n_rows)  # an index into `numbers`
+        self.is_playing = np.ones(n_rows, dtype=np.bool_)
+        self.next_deal = n_rows
+        self.games: list[PlayedGame | None] = [None] * len(numbers)
+        self.actions: list[list[int]] = [[] for _ in numbers]
+        self.seconds, self.n_timed, self.n_answers = 0.0, 0, 0
+        self.observations, infos = self.env.reset(options={"deal": numbers[self.deal_of_row]})
+        self.masks: ActionMasks = infos["action_mask"]
+
+    def step(self) -> int:
+        """Play one action in every row; how many games have ended."""
+        actions = self.masks.argmax(axis=1)  # rows without a deal play anything legal
+        actions[self.is_playing] = self._ask()
+        for row in np.flatnonzero(self.is_playing):
+            self.actions[self.deal_of_row[row]].append(int(actions[row]))
+        self.observations, _, terminated, truncated, infos = self.env.step(actions)
+        self.masks = infos["action_mask"]
         ended = terminated | truncated
-        if not ended.any():
-            continue
-        finished = np.flatnonzero(ended & is_playing)
+        finished = np.flatnonzero(ended & self.is_playing)
         for row in finished:
-            deal = playing[row]
-            games[deal] = PlayedGame(
-                int(numbers[deal]),
-                bool(infos["is_success"][row]),
-                int(infos["pyramid_cards_removed"][row]),
-                tuple(str(action_table(rules)[action]) for action in actions_of[deal]),
-            )
-            if next_deal < len(numbers):
-                playing[row] = next_deal
-                next_deal += 1
-            else:
-                is_playing[row] = False
-        progress(len(finished))
-        observations, infos = env.reset(options={"deal": numbers[playing], "reset_mask": ended})
-    return [game for game in games if game is not None], seconds / max(n_moves, 1)
+            self._keep(int(row), infos)
+        if ended.any():
+            options = {"deal": self.numbers[self.deal_of_row], "reset_mask": ended}
+            self.observations, infos = self.env.reset(options=options)
+            self.masks = infos["action_mask"]
+        return len(finished)
+
+    def _ask(self) -> Actions:
+        rows = self.is_playing
+        started = time.perf_counter()
+        deals = self.numbers[self.deal_of_row[rows]]
+        actions = _ask(self.agent, self.observations[rows], self.masks[rows], deals)
+        if self.n_answers > 0:
+            self.seconds += time.perf_counter() - started
+            self.n_timed += len(actions)
+        self.n_answers += 1
+        return actions
+
+    def _keep(self, row: int, infos: dict[str, Any]) -> None:
+        """Keep a row's ended game, and give the row the next deal, if any is left."""
+        deal = self.deal_of_row[row]
+        self.games[deal] = PlayedGame(
+            int(self.numbers[deal]),
+            bool(infos["is_success"][row]),
+            int(infos["pyramid_cards_removed"][row]),
+            tuple(str(self.table[action]) for action in self.actions[deal]),
+        )
+        if self.next_deal < len(self.numbers):
+            self.deal_of_row[row] = self.next_deal
+            self.next_deal += 1
+        else:
+            self.is_playing[row] = False
 
 
 def _ask(
