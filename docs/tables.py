@@ -54,7 +54,9 @@ def observation() -> str:
     rows = []
     for name, part in observation_fields(Rules())._asdict().items():
         categories = max(nvec[part], default=14)
-        rows.append([f"`{name}`", f"{part.start}:{part.stop}", f"0-{categories - 1}", meaning[name]])
+        rows.append(
+            [f"`{name}`", f"{part.start}:{part.stop}", f"0-{categories - 1}", meaning[name]]
+        )
     return _table(["field", "slice", "values", "meaning"], rows)
 
 

@@ -1,0 +1,114 @@
+"""The solver's three questions answered by looking at every position that can be reached.
+
+Breadth first over the engine's kernels, with no pruning and no bound: slow, plain, and what the
+solver is held to.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pyramid_env import engine
+from pyramid_env.deals import Deal
+from pyramid_env.engine import MAX_LEGAL, apply, compile_rules, is_won, legal_actions
+from pyramid_env.game import Game
+from pyramid_env.jit import kernel
+from pyramid_env.rules import Rules
+
+
+class Answers(NamedTuple):
+    """What the plain search found."""
+
+    win: bool
+    cards: int
+    moves: int | None
+    n_positions: int
+
+
+def plain_answers(game: Game, limit: int = 100_000) -> Answers | None:
+    """All three answers; None where more than `limit` positions can be reached."""
+    rank_bits = np.empty(14, np.uint64)
+    engine.find_rank_bits(game.deal.array, rank_bits)
+    met = np.zeros(2 ** (2 * limit).bit_length(), np.uint64)
+    queue = np.empty(limit + MAX_LEGAL, np.uint64)
+    n_positions, cards, moves = _walk(
+        np.uint64(game.position), rank_bits, compile_rules(game.rules)[0], limit, met, queue
+    )
+    if n_positions > limit:
+        return None
+    return Answers(moves >= 0, cards, moves if moves >= 0 else None, n_positions)
+
+
+@kernel
+def _walk(position: Any, rank_bits: Any, rules: Any, limit: int, met: Any, queue: Any) -> Any:
+    """Positions reached, most pyramid cards removed, fewest moves to the goal (-1: none)."""
+    actions = np.empty(MAX_LEGAL, np.int16)
+    queue[0] = position
+    met[_place(met, position)] = position
+    n_met, n_done, n_moves, level_end = 1, 0, 0, 1
+    cards, fewest_moves = 0, -1
+    while n_done < n_met <= limit:
+        if n_done == level_end:
+            n_moves, level_end = n_moves + 1, n_met
+        position = queue[n_done]
+        n_done += 1
+        cards = max(cards, engine.pyramid_cards_removed(position))
+        if fewest_moves < 0 and is_won(position, rules):
+            fewest_moves = n_moves
+        for i in range(legal_actions(position, rank_bits, rules, actions)):
+            child = apply(position, np.int64(actions[i]), rules)
+            place = _place(met, child)
+            if met[place] != child:
+                met[place] = child
+                queue[n_met] = child
+                n_met += 1
+    return n_met, cards, fewest_moves
+
+
+@kernel
+def _place(met: Any, position: Any) -> Any:
+    """Where a position is in the table, or belongs; 0 marks an empty place."""
+    mask = np.uint64(met.size - 1)
+    place = (position * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(30) & mask
+    while met[place] != np.uint64(0) and met[place] != position:
+        place = (place + np.uint64(1)) & mask
+    return place
+
+
+def random_rules(generator: np.random.Generator) -> Rules:
+    """Any combination of the fields, the harder ones about as often as the plain."""
+    passes = generator.choice([1, 1, 2, 3, 4, 0])
+    return Rules(
+        goal="all" if generator.random() < 0.5 else "pyramid",
+        passes=int(passes) or None,
+        draw=int(generator.choice([1, 1, 2, 3, 5])),
+        stock_playable=bool(generator.random() < 0.6),
+        covered_pairs=bool(generator.random() < 0.4),
+        reserve=int(generator.choice([0, 0, 1, 3, 7])),
+    )
+
+
+def late_games(
+    rules: Rules, generator: np.random.Generator, limit: int = 100_000
+) -> Iterator[tuple[Game, Answers]]:
+    """Random games, each as soon as the plain search can tell all that may come, and the answers.
+
+    The play-outs draw or recycle rarely at first, so that few passes are gone when the game is
+    small enough; positions that are already over are left out.
+    """
+    while True:
+        game = Game(Deal.from_number(int(generator.integers(2**40))), rules)
+        n_played = 0
+        shyness = generator.random()
+        while not game.is_over:
+            answers = plain_answers(game, limit) if n_played >= 8 else None
+            if answers is not None:
+                yield game, answers
+                break
+            moves = list(game.legal_moves)
+            removals = [move for move in moves if move.kind in ("pair", "king")]
+            if removals and generator.random() < shyness:
+                moves = removals
+            game.play(moves[generator.integers(len(moves))])
+            n_played += 1
