@@ -13,7 +13,6 @@ import pytest
 from plain_search import late_games, plain_answers, random_rules
 from positions import game_at
 
-from pyramid_env.actions import DRAW, Move
 from pyramid_env.deals import Deal
 from pyramid_env.game import Game
 from pyramid_env.rules import PRESETS, Rules
@@ -394,9 +393,3 @@ def test_a_bad_batch_is_refused() -> None:
         solve_batch([1, "nonsense"])
     with pytest.raises(ValueError, match="node_limit=-1 is not allowed"):
         solve_batch([1], node_limit=-1)
-
-
-def test_solutions_name_moves_of_the_table() -> None:
-    line = solve(Game(0)).moves
-    assert DRAW in line
-    assert all(isinstance(move, Move) for move in line)
