@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from pyramid_env.hint import hint
 
 from agents.agent import ActionMasks, Actions, Agent, Observations
 from pyramid_env.actions import sample_actions
 from pyramid_env.cards import N_CARDS, N_RANKS
 from pyramid_env.engine import compile_rules, find_rank_bits
+from pyramid_env.hint import hint
 from pyramid_env.jit import kernel
 from pyramid_env.observation import decode
 from pyramid_env.rules import Rules, get_rules
