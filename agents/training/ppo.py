@@ -145,16 +145,7 @@ def open_run(config: PPOConfig) -> PPOConfig:
     """Make the run's folder and write its configuration, or read it when resuming."""
     path = config.out / "config.json"
     get_rules(config.rules)
-    for name in (
-        "steps",
-        "envs",
-        "rollout",
-        "batch",
-        "epochs",
-        "width",
-        "eval_every",
-        "eval_deals",
-    ):
+    for name in COUNTS:
         if getattr(config, name) < 1:
             raise ValueError(f"{name}={getattr(config, name)} is not allowed: 1 or more")
     if config.start_from is not None:
