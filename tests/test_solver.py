@@ -1,8 +1,5 @@
 """`solve` and `solve_batch` against an exhaustive search, known answers, and the rules' words."""
 
-import os
-import signal
-import threading
 import time
 from dataclasses import replace
 from itertools import islice, pairwise
@@ -150,6 +147,20 @@ def test_fault_14_the_same_cards_are_another_position_by_waste_and_pass(
     assert solve(game).value == win
     assert solve(game, "moves").value == moves
     assert solve(game, "cards").value == (28 if win else 27)
+
+
+@pytest.mark.parametrize(
+    ("number", "position"),
+    [(617024193796, 81056171683800959), (21941231492, 72057344462094335)],
+)
+def test_fault_14_a_win_is_found_though_its_cards_were_met_in_a_later_pass(
+    number: int, position: int
+) -> None:
+    game = Game(number, "par", position)
+    assert plain_answers(game, 40_000) is not None
+    solution = solve(game)
+    assert solution.value is True
+    assert_line_shows_value(game, solution)
 
 
 def test_fault_16_a_search_that_gives_up_does_not_know() -> None:
@@ -311,51 +322,6 @@ def test_a_best_move_keeps_the_value_and_no_move_betters_it(name: str) -> None:
             assert (min(lengths) + 1 if lengths else None) == moves
 
 
-# Many deals
-
-
-def test_a_batch_gives_the_answers_of_solve_in_order() -> None:
-    deals: list[Deal | str | int] = [Deal.from_number(7), 3, str(Deal.from_number(5)), 11]
-    for objective in OBJECTIVES:
-        for jobs in (None, 1, 3):
-            batch = solve_batch(deals, "kawu-2", objective, jobs=jobs)
-            alone = [solve(Game(deal, "kawu-2"), objective) for deal in deals]
-            assert [replace(one, seconds=0.0) for one in batch] == [
-                replace(one, seconds=0.0) for one in alone
-            ]
-    assert solve_batch([]) == []
-
-
-def test_a_batch_of_thousands_keeps_its_order() -> None:
-    told: list[tuple[int, int]] = []
-    solutions = solve_batch(range(1500), progress=lambda n, total: told.append((n, total)))
-    assert told == [(n, 1500) for n in range(1, 1501)]
-    for number in (0, 4, 999, 1000, 1499):
-        assert solutions[number].value == solve(Game(number)).value
-        assert_line_shows_value(Game(number), solutions[number])
-
-
-def test_a_batch_counts_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    solve_batch(range(3), progress=True)
-    assert capsys.readouterr().err == "\r1/3 deals solved\r2/3 deals solved\r3/3 deals solved\n"
-
-
-def test_limits_hold_for_each_deal_of_a_batch() -> None:
-    for solution in solve_batch([223, 17], "par", node_limit=100):
-        assert solution.status is Status.LIMIT
-        assert solution.nodes == 100
-
-
-def test_ctrl_c_ends_a_batch_and_the_searches_under_way() -> None:
-    solve(Game(223, "par"), node_limit=100)  # kernels are compiled now
-    threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
-    started = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt):
-        solve_batch([223] * 200, "par")
-    assert time.perf_counter() - started < 5
-    assert not [thread for thread in threading.enumerate() if "ThreadPool" in thread.name]
-
-
 # Bad input
 
 
@@ -382,14 +348,3 @@ def test_bad_input_is_refused(arguments: dict[str, object], message: str) -> Non
     good = {"position": Game(deal).position, "cards": deal.array, "rules": "kawu"}
     with pytest.raises(ValueError, match=message):
         solve_position(**(good | arguments))  # type: ignore[arg-type]
-
-
-def test_a_bad_batch_is_refused() -> None:
-    with pytest.raises(ValueError, match="objective='all' is not allowed"):
-        solve_batch([1], objective="all")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="jobs=0 is not allowed"):
-        solve_batch([1], jobs=0)
-    with pytest.raises(ValueError, match="cannot read 'nonsense' as a card"):
-        solve_batch([1, "nonsense"])
-    with pytest.raises(ValueError, match="node_limit=-1 is not allowed"):
-        solve_batch([1], node_limit=-1)

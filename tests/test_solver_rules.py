@@ -317,6 +317,7 @@ def test_no_line_is_shorter_than_the_bound_on_thousands_of_positions(name: str) 
         ({"A1": "6S"}, "2C 3C 4C 7H", "", Rules(draw=3, stock_playable=False), 3),
         ({"A1": "6S"}, "2C", "7H 3C", Rules(), 3),  # draw, recycle, remove
         ({"A1": "6S"}, "2C", "7H 3C", Rules(passes=1), int(bounds.OUT_OF_REACH)),
+        ({"A1": "6S"}, "3C", "4C 5C 7H 2D", Rules(passes=2, draw=3, stock_playable=False), 4),
         ({"F6": "6S", "G7": "6H"}, "7H 2C", "7S", Rules(), 2),
         ({"A1": "6S", "G7": "7D"}, "2C 3C 7H", "", Rules(), 1),
         ({}, "6S 7H", "", Rules(goal="all"), 2),  # one of the two is drawn

@@ -134,7 +134,12 @@ def test_ctrl_c_leaves_a_run_that_can_go_on(tmp_path: Path) -> None:
     out = tmp_path / "run"
     command = [sys.executable, str(ROOT / "train.py"), "--out", str(out)]
     tiny = ["--envs", "16", "--batch", "64", "--width", "16", "--eval-deals", "4"]
-    with subprocess.Popen([*command, *tiny], stderr=subprocess.PIPE, text=True) as training:
+    with subprocess.Popen(
+        [*command, *tiny],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # it may be ignored here
+    ) as training:
         while training.poll() is None and not (out / "checkpoint.pt").exists():
             time.sleep(0.1)
         time.sleep(1)
