@@ -10,6 +10,7 @@ import pytest
 
 from pyramid_env.deals import Deal
 from pyramid_env.game import Game
+from pyramid_env.rules import Rules
 from pyramid_env.solver import Objective, Status, solve, solve_batch
 
 OBJECTIVES: tuple[Objective, ...] = ("win", "cards", "moves")
@@ -50,14 +51,16 @@ def test_limits_hold_for_each_deal_of_a_batch() -> None:
 
 
 def test_ctrl_c_ends_a_batch_and_the_searches_under_way() -> None:
-    solve(Game(223, "par"), node_limit=100)  # kernels are compiled now
+    rules = Rules(passes=4, draw=2, covered_pairs=True, reserve=1)
+    long_search = 215640997  # seconds
+    solve(Game(long_search, rules), "moves", node_limit=1000)  # kernels are compiled now
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
         started = time.perf_counter()
         with pytest.raises(KeyboardInterrupt):
-            solve_batch([223] * 200, "par")
-        assert time.perf_counter() - started < 5
+            solve_batch([long_search] * 200, rules, "moves")
+        assert time.perf_counter() - started < 3
     finally:
         signal.signal(signal.SIGINT, previous)
     assert not [thread for thread in threading.enumerate() if "ThreadPool" in thread.name]

@@ -133,10 +133,10 @@ def fewest_left(
 ) -> Any:
     """The fewest pyramid cards that must stay; a bound, as the game played is the relaxed one.
 
-    From `too_many` on, any bound will do. With `win_only` it is 0 when the goal may be in reach,
-    and any other number stands for "lost". Returns `MEMO_FULL` when the memo has to grow first;
-    nothing is lost then. A memo answers for one deal and rules, and either with `win_only` or
-    without.
+    In the last pass, cards that `usable_of` rules out count as gone for good from the start. From
+    `too_many` on, any bound will do. With `win_only` it is 0 when the goal may be in reach, and
+    any other number stands for "lost". Returns `MEMO_FULL` when the memo has to grow first; nothing
+    is lost then. A memo answers for one deal and rules, and either with `win_only` or without.
     """
     pyramid = position & PYRAMID
     loose = position & ~PYRAMID & ALL_CARDS
