@@ -118,8 +118,7 @@ def compile_rules(rules: Rules) -> NDArray[np.void]:
 @kernel
 def find_rank_bits(cards: Any, rank_bits: Any) -> None:
     """From `cards` (uint8[52]) write for each rank 1-13 the places of its cards as bits."""
-    for rank in range(N_RANKS + 1):
-        rank_bits[np.uint64(rank)] = _0
+    rank_bits[:] = _0
     for i in range(N_CARDS):
         place = np.uint64(i)
         rank_bits[np.uint64(cards[place] % N_RANKS + 1)] |= _1 << place
@@ -188,9 +187,9 @@ def available_of(position: Any, rules: Any) -> Any:
     waste = waste_of(position, rules)
     if waste:
         available |= _1 << highest(waste)
-    stock = stock_of(position, rules)
-    if stock and rules["stock_playable"]:
-        available |= _1 << lowest(stock)
+    if rules["stock_playable"]:
+        stock = stock_of(position, rules)
+        available |= stock & (~stock + _1)
     return available
 
 
@@ -212,26 +211,26 @@ def can_recycle(position: Any, rules: Any) -> Any:
 
 @kernel
 def legal_actions(position: Any, rank_bits: Any, rules: Any, actions: Any) -> Any:
-    """Write the legal actions (int16[`MAX_LEGAL`]) and return how many; 0 when the game is over.
-
-    Removals come first, draw or recycle last.
-    """
+    """Write the legal actions (int16[`MAX_LEGAL`]), removals first, and return how many."""
     if is_won(position, rules):
         return 0
-    count = _removals(position, rank_bits, rules, actions)
+    count = legal_removals(position, rank_bits, rules, actions)
     if rules["passes"] == 0 and count == 0 and not _removal_ahead(position, rank_bits, rules):
         return 0
-    if stock_of(position, rules):
-        actions[count] = rules["draw_action"]
-        count += 1
-    elif can_recycle(position, rules):
-        actions[count] = rules["recycle_action"]
-        count += 1
-    return count
+    actions[count] = turn_action(position, rules)
+    return count + (actions[count] >= 0)
 
 
 @kernel
-def _removals(position: Any, rank_bits: Any, rules: Any, actions: Any) -> Any:
+def turn_action(position: Any, rules: Any) -> Any:
+    """Draw or recycle, whichever the stock allows; -1 for neither."""
+    if stock_of(position, rules):
+        return rules["draw_action"]
+    return rules["recycle_action"] if can_recycle(position, rules) else -1
+
+
+@kernel
+def legal_removals(position: Any, rank_bits: Any, rules: Any, actions: Any) -> Any:
     """Write the legal pairs and kings and return how many."""
     available = available_of(position, rules)
     count = 0
@@ -264,11 +263,9 @@ def _covered_pairs(position: Any, rank_bits: Any, rules: Any, actions: Any, coun
     for slot in range(ROW_START[N_ROWS - 1]):
         upper = np.uint64(slot)
         left = upper + _ROW_OF[upper] + _1
-        right = left + _1
-        has_left = (position >> left) & _1
-        has_right = (position >> right) & _1
+        has_left, has_right = (position >> left) & _1, (position >> (left + _1)) & _1
         if (position >> upper) & _1 and has_left != has_right:
-            cover = left if has_left else right
+            cover = left if has_left else left + _1
             pair = (_1 << upper) | (_1 << cover)
             if (exposed >> cover) & _1 and _sums_to_13(pair, rank_bits):
                 actions[count] = rules["pair_action"][upper, cover]
@@ -279,9 +276,7 @@ def _covered_pairs(position: Any, rank_bits: Any, rules: Any, actions: Any, coun
 @kernel
 def _sums_to_13(pair: Any, rank_bits: Any) -> Any:
     for rank in range(1, KING):
-        ranks = rank_bits[np.uint64(rank)]
-        partners = rank_bits[np.uint64(KING - rank)]
-        if ranks & pair and partners & pair:
+        if rank_bits[np.uint64(rank)] & pair and rank_bits[np.uint64(KING - rank)] & pair:
             return True
     return False
 
@@ -303,7 +298,7 @@ def _removal_ahead(position: Any, rank_bits: Any, rules: Any) -> Any:
             recycles = 1
         else:
             return False
-        if _removals(position, rank_bits, rules, actions):
+        if legal_removals(position, rank_bits, rules, actions):
             return True
 
 
@@ -324,14 +319,22 @@ def card_at(place: Any, position: Any, rules: Any) -> Any:
 
     A slot's card counts whether it is covered or not.
     """
-    none = np.uint64(64)
     if place == _WASTE_TOP:
         waste = waste_of(position, rules)
-        return highest(waste) if waste else none
+        return highest(waste) if waste else np.uint64(64)
     if place == _STOCK_TOP:
         return lowest(stock_of(position, rules))
     bit = np.uint64(place) if place < N_SLOTS else np.uint64(place) - _RESERVE_TO_PLACE
-    return bit if (position >> bit) & _1 else none
+    return bit if (position >> bit) & _1 else np.uint64(64)
+
+
+@kernel
+def removed_by(action: Any, position: Any, rules: Any) -> Any:
+    """The cards that a legal action removes, as bits; none for draw and recycle."""
+    first = np.int64(rules["first_place"][np.uint64(action)])
+    second = np.int64(rules["second_place"][np.uint64(action)])
+    removed = _1 << card_at(first, position, rules) if first >= 0 else _0
+    return removed | (_1 << card_at(second, position, rules)) if second >= 0 else removed
 
 
 @kernel
@@ -341,10 +344,7 @@ def apply(position: Any, action: Any, rules: Any) -> Any:
         return _draw(position, rules)
     if action == rules["recycle_action"]:
         return _recycle(position, rules)
-    removed = _1 << card_at(np.int64(rules["first_place"][np.uint64(action)]), position, rules)
-    second = np.int64(rules["second_place"][np.uint64(action)])
-    if second >= 0:
-        removed |= _1 << card_at(second, position, rules)
+    removed = removed_by(action, position, rules)
     return _skip_gone(position & ~removed, stock_of(position, rules) & ~removed, rules)
 
 
@@ -374,21 +374,19 @@ def _skip_gone(position: Any, stock: Any, rules: Any) -> Any:
 @kernel
 def pyramid_cards_removed(position: Any) -> Any:
     """The score, 0 to 28."""
-    return np.int64(N_SLOTS) - np.int64(popcount(position & PYRAMID))
+    return np.int64(popcount(PYRAMID & ~position))
 
 
 @kernel
 def goal_cards_removed(position: Any, rules: Any) -> Any:
     """Cards removed of those that the goal counts: 0 to 28, or to 52."""
-    return np.int64(popcount(rules["goal"])) - np.int64(popcount(position & rules["goal"]))
+    return np.int64(popcount(rules["goal"] & ~position))
 
 
 @kernel
 def passes_left(position: Any, rules: Any) -> Any:
     """Passes after the current one, that is recycles still allowed; -1 when unlimited."""
-    if rules["passes"] == 0:
-        return np.int64(-1)
-    return rules["passes"] - 1 - np.int64(pass_of(position))
+    return rules["passes"] - 1 - np.int64(pass_of(position)) if rules["passes"] else np.int64(-1)
 
 
 @kernel

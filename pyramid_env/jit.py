@@ -75,7 +75,16 @@ class _KernelCacheLocator(UserWideCacheLocator):  # type: ignore[misc]
 
 
 class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
+    """Files named by their sources: those of older ones are not even opened.
+
+    They may hold types that no longer exist, or be read while they are being replaced.
+    """
+
     _locator_classes = (_KernelCacheLocator,)
+
+    def get_filename_base(self, fullname: str, abiflags: str) -> str:
+        digest = self.locator.get_source_stamp()[0]
+        return f"{super().get_filename_base(fullname, abiflags)}.{digest[:16]}"
 
 
 class _KernelCache(FunctionCache):  # type: ignore[misc]
@@ -100,9 +109,22 @@ def cache_folder() -> Path:
 
 def kernel(function: F) -> F:
     """Compile a function with numba: cached on disk, and without the interpreter lock."""
+    return _compiled(function, forceinline=False)
+
+
+def inline_kernel(function: F) -> F:
+    """Like `kernel`, but compiled into each caller.
+
+    For what is called once a position in a search: passing its arrays would take as long as its
+    work.
+    """
+    return _compiled(function, forceinline=True)
+
+
+def _compiled(function: F, forceinline: bool) -> F:
     if numba.config.DISABLE_JIT:
         return function
-    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher = numba.njit(nogil=True, error_model="numpy", forceinline=forceinline)(function)
     dispatcher._cache = _KernelCache(dispatcher.py_func)
     return dispatcher  # type: ignore[no-any-return]
 

@@ -1,20 +1,31 @@
 """The solver's three questions answered by looking at every position that can be reached.
 
 Breadth first over the engine's kernels, with no pruning and no bound: slow, plain, and what the
-solver is held to.
+solver is held to. With the games on which it is.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pyramid_env import engine
 from pyramid_env.deals import Deal
-from pyramid_env.engine import MAX_LEGAL, apply, compile_rules, is_won, legal_actions
+from pyramid_env.engine import (
+    MAX_LEGAL,
+    apply,
+    compile_rules,
+    is_won,
+    legal_actions,
+    removed_by,
+)
 from pyramid_env.game import Game
 from pyramid_env.jit import kernel
-from pyramid_env.rules import Rules
+from pyramid_env.rules import PRESETS, Rules
+from pyramid_env.solver.facts import FACTS_DTYPE, fill_facts
+
+SAMPLES = [*PRESETS, "random rules"]
 
 
 class Answers(NamedTuple):
@@ -26,14 +37,23 @@ class Answers(NamedTuple):
     n_positions: int
 
 
-def plain_answers(game: Game, limit: int = 100_000) -> Answers | None:
-    """All three answers; None where more than `limit` positions can be reached."""
+def plain_answers(game: Game, limit: int = 100_000, never: int = 0) -> Answers | None:
+    """All three answers; None where more than `limit` positions can be reached.
+
+    The removal of the cards `never` (bits) is left out, so these never go together.
+    """
     rank_bits = np.empty(14, np.uint64)
     engine.find_rank_bits(game.deal.array, rank_bits)
     met = np.zeros(2 ** (2 * limit).bit_length(), np.uint64)
     queue = np.empty(limit + MAX_LEGAL, np.uint64)
     n_positions, cards, moves = _walk(
-        np.uint64(game.position), rank_bits, compile_rules(game.rules)[0], limit, met, queue
+        np.uint64(game.position),
+        rank_bits,
+        compile_rules(game.rules)[0],
+        limit,
+        np.uint64(never),
+        met,
+        queue,
     )
     if n_positions > limit:
         return None
@@ -41,7 +61,9 @@ def plain_answers(game: Game, limit: int = 100_000) -> Answers | None:
 
 
 @kernel
-def _walk(position: Any, rank_bits: Any, rules: Any, limit: int, met: Any, queue: Any) -> Any:
+def _walk(
+    position: Any, rank_bits: Any, rules: Any, limit: int, never: Any, met: Any, queue: Any
+) -> Any:
     """Positions reached, most pyramid cards removed, fewest moves to the goal (-1: none)."""
     actions = np.empty(MAX_LEGAL, np.int16)
     queue[0] = position
@@ -57,7 +79,11 @@ def _walk(position: Any, rank_bits: Any, rules: Any, limit: int, met: Any, queue
         if fewest_moves < 0 and is_won(position, rules):
             fewest_moves = n_moves
         for i in range(legal_actions(position, rank_bits, rules, actions)):
-            child = apply(position, np.int64(actions[i]), rules)
+            action = np.int64(actions[i])
+            removed = removed_by(action, position, rules)
+            if removed != np.uint64(0) and removed == never:
+                continue
+            child = apply(position, action, rules)
             place = _place(met, child)
             if met[place] != child:
                 met[place] = child
@@ -112,3 +138,21 @@ def late_games(
                 moves = removals
             game.play(moves[generator.integers(len(moves))])
             n_played += 1
+
+
+def sample(name: str, n_games: int, limit: int) -> Iterator[tuple[Game, Answers]]:
+    """Late games of a preset, or each of other rules, with what the plain search says."""
+    generator = np.random.default_rng(7)
+    if name in PRESETS:
+        games = late_games(PRESETS[name], generator, limit)
+        yield from islice(games, n_games)
+    else:
+        for _ in range(2 * n_games):
+            yield next(late_games(random_rules(generator), generator, limit))
+
+
+def facts_of(game: Game) -> Any:
+    """What the solver's kernels know of a game's deal."""
+    facts = np.empty(1, FACTS_DTYPE)
+    fill_facts(game.deal.array, game.rules, facts)
+    return facts[0]

@@ -24,6 +24,24 @@ def inner(x):
     return x + 1
 """
 
+WITH_A_TYPE = """
+from typing import NamedTuple
+from pyramid_env.jit import kernel
+
+class Pair(NamedTuple):
+    x: int
+    one: int
+
+@kernel
+def added(pair):
+    return pair.x + pair.one
+
+@kernel
+def inner(x):
+    return added(Pair(x, 1))
+"""
+"""The same with a type of its own."""
+
 CALLERS = {
     "direct": "from pyramid_env.inner import inner",
     "by_package": "from pyramid_env import inner as module; inner = module.inner",
@@ -117,6 +135,13 @@ def test_cached_code_is_used_until_a_file_behind_it_changes(install: Path, tmp_p
     assert answer["direct"] == [9, "compiled"]
     assert answer["through_another"] == [18, "compiled"]
     assert answer["by_import"] == [6, "loaded"]
+
+
+def test_a_cache_from_sources_with_other_types_is_left_alone(install: Path, tmp_path: Path) -> None:
+    (install / "inner.py").write_text(WITH_A_TYPE)
+    assert run_child(install, tmp_path / "cache")["direct"] == [4, "compiled"]
+    rewrite(install / "inner.py", "Pair", "Both")
+    assert run_child(install, tmp_path / "cache")["direct"] == [4, "compiled"]
 
 
 def test_a_read_only_install_works_and_nothing_is_written_into_it(

@@ -1,53 +1,38 @@
-"""Each rule by which the solver leaves something out, held against the plain search without it."""
-
-from collections.abc import Iterator
-from dataclasses import replace
-from functools import cache
-from itertools import islice
-from typing import Any
+"""Each rule by which the solver leaves out moves, held against the plain search without it."""
 
 import numpy as np
 import pytest
-from plain_search import Answers, late_games, plain_answers, random_rules
+from plain_search import SAMPLES, Answers, facts_of, plain_answers, sample
 from positions import game_at
 
 from pyramid_env import engine
 from pyramid_env.actions import Move, action_table
-from pyramid_env.cards import KING, rank_of
 from pyramid_env.engine import MAX_LEGAL, compile_rules
 from pyramid_env.game import Game
-from pyramid_env.pyramid import N_SLOTS, Slot, covers_of
-from pyramid_env.rules import PRESETS, Rules
-from pyramid_env.solver import bounds, relaxation
-from pyramid_env.solver.facts import Facts, find_facts
-from pyramid_env.solver.moves import CARDS, MOVES, WIN, moves_to_try
+from pyramid_env.pyramid import N_SLOTS, Slot, parse_place
+from pyramid_env.rules import Rules
+from pyramid_env.solver.moves import (
+    CARDS,
+    MOVES,
+    WIN,
+    can_be_brought_forward,
+    moves_to_try,
+    stuck_cards,
+)
 
 QUESTIONS = {WIN: "win", CARDS: "cards", MOVES: "moves"}
-SAMPLES = [*PRESETS, "random rules"]
 DRAW_3 = Rules(passes=2, draw=3, stock_playable=False)
-ALL_CARDS = int(engine.ALL_CARDS)
-
-
-def sample(name: str, n_games: int, limit: int) -> Iterator[tuple[Game, Answers]]:
-    """Late games of a preset, or each of other rules, with what the plain search says."""
-    generator = np.random.default_rng(7)
-    if name in PRESETS:
-        games = late_games(PRESETS[name], generator, limit)
-        yield from islice(games, n_games)
-    else:
-        for _ in range(2 * n_games):
-            yield next(late_games(random_rules(generator), generator, limit))
-
-
-def facts_of(game: Game) -> Facts:
-    return find_facts(game.deal.array, game.rules)
 
 
 def tried(game: Game, question: int) -> list[Move]:
-    """The moves that a search tries."""
-    actions = np.empty(MAX_LEGAL, np.int16)
-    rules = compile_rules(game.rules)[0]
-    count = moves_to_try(np.uint64(game.position), question, facts_of(game), rules, actions)
+    """The moves that a search tries, with no pair excluded."""
+    actions, removed = np.empty(MAX_LEGAL, np.int16), np.empty(MAX_LEGAL, np.uint64)
+    facts, rules = facts_of(game), compile_rules(game.rules)[0]
+    count = moves_to_try(
+        np.uint64(game.position), question, facts["partners"], facts, rules, actions, removed
+    )
+    for action, cards in zip(actions[:count], removed, strict=False):
+        assert engine.removed_by(action, np.uint64(game.position), rules) == cards
     return [action_table(game.rules)[int(action)] for action in actions[:count]]
 
 
@@ -124,14 +109,35 @@ def test_a_pair_is_forced_when_a_card_that_has_to_go_has_no_other_partner() -> N
     assert tried(alone, CARDS) == [forced]
     # JC is the only partner of 2H, but a stock card need not go unless all cards have to.
     stock_card = game_at({"A1": "5D", "G7": "JC"}, "2H 3C", "2S")
-    assert set(tried(stock_card, WIN)) == {draw, Move.parse("G7+W"), Move.parse("G7+S")}
+    assert set(tried(stock_card, WIN)) == {Move.parse("G7+W"), Move.parse("G7+S")}
     assert len(tried(game_at({"A1": "5D"}, "2H 3C", "JC", "par"), WIN)) == 1
     assert len(tried(game_at({"A1": "5D"}, "2H 3C", "JC"), WIN)) == 2
     # JD lies above 2S and can never be with it, unless covered cards may be paired.
     above = {"F6": "JD", "G7": "2S"}
     assert tried(game_at(above, "5H 2C", "JC"), WIN) == [forced]
     covered = game_at(above, "5H 2C", "JC", Rules(covered_pairs=True))
-    assert set(tried(covered, WIN)) == {draw, forced, Move.parse("F6+G7")}
+    assert set(tried(covered, WIN)) == {forced, Move.parse("F6+G7")}
+
+
+def test_a_card_that_can_go_with_each_partner_it_has_left_goes_now() -> None:
+    draw, pairs = Move.parse("draw"), {Move.parse("G6+W"), Move.parse("G6+S")}
+    table = {"A1": "5D", "G6": "2S"}
+    both_ready = game_at(table, "JH 3C", "JC")
+    for question in (WIN, MOVES):
+        assert set(tried(both_ready, question)) == pairs
+    assert set(tried(both_ready, CARDS)) == {draw, *pairs}  # no card has to go
+    one_to_come = game_at(table, "3C JH", "JC")
+    assert set(tried(one_to_come, WIN)) == {draw, Move.parse("G6+W")}
+    several_drawn = game_at(table, "JH 3C", "JC", Rules(draw=3))
+    assert set(tried(several_drawn, WIN)) == {draw, *pairs}
+    # A covered jack: ready for 2S once 3H does not cover it as well.
+    rules = Rules(covered_pairs=True)
+    table = {"A1": "5D", "F5": "JS", "G5": "3H", "G6": "2S"}
+    game = game_at(table, "3C 2D TC", "JC", rules)
+    assert set(tried(game, WIN)) == {draw, Move.parse("G6+W")}
+    del table["G5"]
+    game = game_at(table, "3C 2D", "JC", rules)
+    assert set(tried(game, WIN)) == {Move.parse("F5+G6"), Move.parse("G6+W")}
 
 
 def test_fault_17_nothing_of_stock_or_waste_is_forced_where_three_are_drawn() -> None:
@@ -150,181 +156,100 @@ def test_fault_17_nothing_of_stock_or_waste_is_forced_where_three_are_drawn() ->
         assert not removed.win
 
 
-# The relaxed game
+# Pairs that are excluded once they have been tried
 
 
-def relaxed_left(game: Game, win_only: bool, memo_size: int = 2**14) -> int:
-    memo = relaxation.new_memo(memo_size)
+def assert_each_pair_may_be_excluded(game: Game, answers: Answers, limit: int) -> int:
+    """A game is worth what it is after a pair, or without that pair; returns the pairs tried."""
     rules = compile_rules(game.rules)[0]
-    too_many = 1 if win_only else N_SLOTS
-    position = np.uint64(game.position)
-    while True:
-        left = relaxation.fewest_left(position, too_many, win_only, facts_of(game), rules, memo)
-        if left != relaxation.MEMO_FULL:
-            return int(left)
-        memo = relaxation.grown(memo)
+    n_pairs = 0
+    for move in game.legal_moves:
+        cards = int(
+            engine.removed_by(
+                action_table(game.rules).action(move), np.uint64(game.position), rules
+            )
+        )
+        if move.kind != "pair" or not can_be_brought_forward(np.uint64(cards), rules):
+            continue
+        n_pairs += 1
+        now, never = plain_answers(after(game, move), limit), plain_answers(game, limit, cards)
+        assert now is not None
+        assert never is not None
+        assert answers.win == (now.win or never.win)
+        assert answers.cards == max(now.cards, never.cards)
+        lengths = [length for length in (never.moves, now.moves and now.moves + 1) if length]
+        if now.moves == 0:
+            lengths.append(1)
+        assert answers.moves == min(lengths, default=0 if answers.moves == 0 else None)
+    return n_pairs
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_the_relaxed_game_is_never_harder_than_the_real_one(name: str) -> None:
-    n_positive = 0
-    for game, answers in sample(name, 80, 4000):
-        left = relaxed_left(game, win_only=False)
-        assert left <= N_SLOTS - answers.cards
-        assert not answers.win or relaxed_left(game, win_only=True) == 0
-        n_positive += left > 0
-    assert n_positive > 0
+def test_a_pair_that_was_tried_may_be_excluded(name: str) -> None:
+    pairs = (
+        assert_each_pair_may_be_excluded(game, answers, 2000)
+        for game, answers in sample(name, 60, 2000)
+    )
+    assert sum(pairs) > 5
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
-def test_the_relaxed_game_is_never_harder_on_thousands_of_positions(name: str) -> None:
-    for game, answers in sample(name, 4000, 20_000):
-        assert relaxed_left(game, win_only=False) <= N_SLOTS - answers.cards
-        assert not answers.win or relaxed_left(game, win_only=True) == 0
+def test_a_pair_that_was_tried_may_be_excluded_on_thousands_of_positions(name: str) -> None:
+    for game, answers in sample(name, 3000, 10_000):
+        assert_each_pair_may_be_excluded(game, answers, 10_000)
 
 
-def plainly_relaxed_left(game: Game, clear_pile: bool) -> int:
-    """The relaxed game's answer straight from its words: every removal is tried."""
-    ranks = [rank_of(card) for card in game.deal.cards]
-    in_last_pass = game.passes_left == 0
-    waste = int(engine.waste_of(np.uint64(game.position), compile_rules(game.rules)[0]))
-    pile = waste if in_last_pass else 0
-
-    @cache
-    def fewest(cards: int) -> int:
-        pyramid = [slot for slot in range(N_SLOTS) if cards >> slot & 1]
-        exposed = [
-            slot
-            for slot in pyramid
-            if not any(cards >> cover & 1 for cover in covers_of(Slot(slot)))
-        ]
-        top = [(cards & pile).bit_length() - 1] if cards & pile else []
-        loose = [bit for bit in range(N_SLOTS, 52) if (cards & ~pile) >> bit & 1]
-        removals = [1 << card for card in exposed + top + loose if ranks[card] == KING]
-        removals += [
-            1 << a | 1 << b
-            for a in exposed + top
-            for b in exposed + top + loose
-            if ranks[a] + ranks[b] == KING
-        ]
-        if game.rules.covered_pairs:
-            for slot in pyramid:
-                left = [cover for cover in covers_of(Slot(slot)) if cards >> cover & 1]
-                if len(left) == 1 and left[0] in exposed and ranks[slot] + ranks[left[0]] == KING:
-                    removals.append(1 << slot | 1 << left[0])
-        here = len(pyramid) + (bin(cards & pile).count("1") if clear_pile else 0)
-        return min([here, *(fewest(cards & ~removal) for removal in removals)])
-
-    return fewest(game.position & ALL_CARDS)
-
-
-def small_game(rules: Rules, generator: np.random.Generator) -> Game:
-    """A game played at random, removals first, until 24 cards are left; one that goes so far."""
-    while True:
-        game = Game(int(generator.integers(2**40)), rules)
-        while moves := list(game.legal_moves):
-            removals = [move for move in moves if move.places]
-            if removals and generator.random() < 0.9:
-                moves = removals
-            game.play(moves[generator.integers(len(moves))])
-            if bin(game.position & ALL_CARDS).count("1") <= 24 and game.score < N_SLOTS:
-                return game
-
-
-def test_the_relaxed_game_is_solved_as_it_stands() -> None:
-    """With its shortcuts, the memo finds what trying every removal finds.
-
-    Where the stock cannot be played it may even know better: then `usable_of` does.
-    """
-    generator = np.random.default_rng(8)
-    n_piles = 0
-    for _ in range(100):
-        passes = int(generator.choice([1, 2]))
-        rules = replace(random_rules(generator), passes=passes, stock_playable=True)
-        game = small_game(rules, generator)
-        n_piles += game.passes_left == 0 and len(game.waste) > 1
-        assert relaxed_left(game, win_only=False) == plainly_relaxed_left(game, clear_pile=False)
-        clear_pile = game.rules.goal == "all" and game.passes_left == 0
-        left = plainly_relaxed_left(game, clear_pile)
-        assert (relaxed_left(game, win_only=True) == 0) == (left == 0)
-    assert n_piles > 20
-
-
-def test_a_memo_grows_without_losing_anything() -> None:
-    game = Game(5, "kawu-1")
-    for _ in range(24):
-        game.play("draw")
-    assert relaxed_left(game, False, memo_size=2) == relaxed_left(game, False)
-
-
-def removed_before_recycling(game: Game) -> int:
-    """All cards outside the pyramid that some line removes before it recycles, as bits."""
-    seen = {game.position}
-    todo = [game]
-    removed = 0
-    while todo:
-        here = todo.pop()
-        for move in here.legal_moves:
-            if move.kind == "recycle":
-                continue
-            child = after(here, move)
-            removed |= here.position & ~child.position & ALL_CARDS
-            if child.position not in seen:
-                seen.add(child.position)
-                todo.append(child)
-    return removed >> N_SLOTS << N_SLOTS
-
-
-@pytest.mark.parametrize("name", ["kawu-1", "tuts-tomb", "reserve", "random rules"])
-def test_cards_that_go_before_the_next_recycle_count_as_usable(name: str) -> None:
-    n_buried = 0
-    for game, _ in sample(name, 30, 300):
-        rules = compile_rules(game.rules)[0]
-        usable = int(relaxation.usable_of(np.uint64(game.position), facts_of(game), rules))
-        assert removed_before_recycling(game) & ~usable == 0
-        n_buried += usable != game.position & ALL_CARDS >> N_SLOTS << N_SLOTS
-    assert n_buried > 0
-
-
-# The bound on moves
-
-
-def bound(game: Game) -> Any:
+def test_a_pair_of_the_stock_may_not_be_excluded_where_three_are_drawn() -> None:
+    table = {"B1": "6S", "C1": "8H", "G7": "2S"}
+    game = game_at(table, "3C 3D 7H TD 4D 5S", "4C 9C JC", DRAW_3)
+    pair = Move.parse("G7+W")
     rules = compile_rules(game.rules)[0]
-    return bounds.fewest_moves_bound(np.uint64(game.position), facts_of(game), rules)
+    cards = engine.removed_by(
+        action_table(game.rules).action(pair), np.uint64(game.position), rules
+    )
+    answers = [
+        plain_answers(game),
+        plain_answers(after(game, pair)),
+        plain_answers(game, never=int(cards)),
+    ]
+    assert [known.win for known in answers if known is not None] == [True, False, False]
+    assert not can_be_brought_forward(np.uint64(cards), rules)
+    assert can_be_brought_forward(np.uint64(cards), compile_rules(Rules())[0])
+
+
+# Cards that are stuck
+
+
+def stuck(game: Game, question: int, excluded: tuple[str, str] | None = None) -> int:
+    """The stuck cards, as bits, when two cards (by their place in a deal) may not go together."""
+    facts, rules = facts_of(game), compile_rules(game.rules)[0]
+    partners = facts["partners"].copy()
+    if excluded:
+        a, b = (int(Slot(parse_place(name))) for name in excluded)
+        partners[a] &= ~np.uint64(1 << b)
+        partners[b] &= ~np.uint64(1 << a)
+    return int(stuck_cards(np.uint64(game.position), question, partners, facts, rules))
+
+
+def test_a_card_without_partners_holds_up_all_above_it() -> None:
+    game = game_at({"E5": "6D", "F6": "5H", "G6": "JH", "G7": "2S"}, "3C 8C 7C")
+    assert stuck(game, CARDS) == 0
+    held = sum(1 << parse_place(name) for name in ("E5", "F6", "G6", "G7"))
+    assert stuck(game, CARDS, ("G6", "G7")) == held
+    assert stuck(game_at({"A1": "4C", "G7": "KS"}, "9C"), WIN) == 0
+    assert stuck(game_at({"A1": "4C"}, "3C"), WIN) == 1
+    assert stuck(game_at({"A1": "4C"}, "9C 3C", rules="par"), WIN) == 0
+    assert stuck(game_at({"A1": "4C"}, "3C 9C", rules="par"), WIN) == 1 << N_SLOTS
+    assert stuck(game_at({"A1": "4C"}, "3C 9C", rules="par"), CARDS) == 0
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_no_line_is_shorter_than_the_bound(name: str) -> None:
-    for game, answers in sample(name, 100, 4000):
-        assert answers.moves is None or bound(game) <= answers.moves
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SAMPLES)
-def test_no_line_is_shorter_than_the_bound_on_thousands_of_positions(name: str) -> None:
-    for game, answers in sample(name, 4000, 50_000):
-        assert answers.moves is None or bound(game) <= answers.moves
-
-
-@pytest.mark.parametrize(
-    ("table", "stock", "waste", "rules", "moves"),
-    [
-        ({"A1": "KS"}, "", "", Rules(), 1),
-        ({"A1": "6S"}, "2C 3C 7H", "", Rules(), 3),  # two draws, one removal
-        ({"A1": "6S"}, "2C 3C 7H", "", Rules(draw=3, stock_playable=False), 2),
-        ({"A1": "6S"}, "2C 3C 4C 7H", "", Rules(draw=3, stock_playable=False), 3),
-        ({"A1": "6S"}, "2C", "7H 3C", Rules(), 3),  # draw, recycle, remove
-        ({"A1": "6S"}, "2C", "7H 3C", Rules(passes=1), int(bounds.OUT_OF_REACH)),
-        ({"A1": "6S"}, "3C", "4C 5C 7H 2D", Rules(passes=2, draw=3, stock_playable=False), 4),
-        ({"F6": "6S", "G7": "6H"}, "7H 2C", "7S", Rules(), 2),
-        ({"A1": "6S", "G7": "7D"}, "2C 3C 7H", "", Rules(), 1),
-        ({}, "6S 7H", "", Rules(goal="all"), 2),  # one of the two is drawn
-        ({}, "6S 7H 6H 7S", "", Rules(goal="all", draw=2, stock_playable=False), 4),
-    ],
-)
-def test_the_bound_counts_what_has_to_be_passed(
-    table: dict[str, str], stock: str, waste: str, rules: Rules, moves: int
-) -> None:
-    assert bound(game_at(table, stock, waste, rules)) == moves
+def test_stuck_cards_stay(name: str) -> None:
+    n_stuck = 0
+    for game, answers in sample(name, 150, 3000):
+        held = stuck(game, CARDS)
+        assert answers.cards <= N_SLOTS - bin(held).count("1")
+        assert not answers.win or stuck(game, WIN) == 0
+        n_stuck += held > 0
+    assert n_stuck > 0

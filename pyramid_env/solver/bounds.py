@@ -10,12 +10,14 @@ from pyramid_env.cards import KING
 from pyramid_env.engine import ALL_CARDS, PYRAMID, passes_left, stock_of
 from pyramid_env.jit import kernel, lowest, popcount
 from pyramid_env.solver.relaxation import usable_of
+from pyramid_env.solver.tally import FIELDS, larger_of_pairs, missing, of_partners, tally_of, total
 
 OUT_OF_REACH = np.int64(2**31 - 1)
 """The bound where the goal cannot be reached; more than any number of moves."""
 
 _0 = np.uint64(0)
 _1 = np.uint64(1)
+_FIELD = np.uint64(15)
 
 
 @kernel
@@ -36,18 +38,14 @@ def _bound_for_all(position: Any, facts: Any, rules: Any) -> Any:
     have to be drawn as one has cards in the stock more than the other elsewhere.
     """
     stock = stock_of(position, rules)
-    removals = popcount(facts.rank_bits[np.uint64(KING)] & position)
-    drawn = _0 if rules["stock_playable"] else popcount(stock)
-    for i in range(1, (KING + 1) // 2):
-        lows = facts.rank_bits[np.uint64(i)] & position
-        highs = facts.rank_bits[np.uint64(KING - i)] & position
-        removals += max(popcount(lows), popcount(highs))
-        if rules["stock_playable"]:
-            drawn += max(
-                _more(popcount(lows & stock), popcount(highs & ~stock)),
-                _more(popcount(highs & stock), popcount(lows & ~stock)),
-            )
-    return np.int64(removals) + _draws(drawn, rules)
+    in_stock = tally_of(stock, facts["tallies"])
+    elsewhere = tally_of(position & ALL_CARDS & ~stock, facts["tallies"])
+    removals = np.int64(popcount(facts["rank_bits"][np.uint64(KING)] & position))
+    removals += total(larger_of_pairs(in_stock + elsewhere))
+    drawn = np.int64(popcount(stock))
+    if rules["stock_playable"]:
+        drawn = total(larger_of_pairs(missing(in_stock, of_partners(elsewhere))))
+    return removals + _draws(drawn, rules)
 
 
 @kernel
@@ -61,12 +59,14 @@ def _bound_for_pyramid(position: Any, facts: Any, rules: Any) -> Any:
     stock = stock_of(position, rules)
     usable = usable_of(position, facts, rules)
     buried = position & ~PYRAMID & ALL_CARDS & ~usable
-    at_hand = position & PYRAMID | usable & ~stock
+    at_hand = tally_of(position & PYRAMID | usable & ~stock, facts["tallies"])
+    needs = missing(tally_of(position & PYRAMID, facts["tallies"]), of_partners(at_hand))
     from_stock, from_buried = _0, _0
     for i in range(1, KING):
-        mates = facts.rank_bits[np.uint64(KING - i)]
-        cards = popcount(facts.rank_bits[np.uint64(i)] & position & PYRAMID)
-        needed = _more(cards, popcount(mates & at_hand))
+        needed = (needs >> FIELDS[np.uint64(i)]) & _FIELD
+        if needed == _0:
+            continue
+        mates = facts["rank_bits"][np.uint64(KING - i)]
         from_stock |= _first_to(mates & stock, needed, stock)
         needed = _more(needed, popcount(mates & stock))
         if needed > popcount(mates & buried):
@@ -105,14 +105,10 @@ def _removals_and_draws(position: Any, passed: Any, facts: Any, rules: Any) -> A
     elif rules["draw"] == 1:
         pays = passed
         draws = np.int64(popcount(passed))
-    removals = popcount(facts.rank_bits[np.uint64(KING)] & pyramid)
-    for i in range(1, (KING + 1) // 2):
-        lows, highs = facts.rank_bits[np.uint64(i)], facts.rank_bits[np.uint64(KING - i)]
-        removals += max(
-            _more(popcount(lows & pyramid), popcount(highs & pays)),
-            _more(popcount(highs & pyramid), popcount(lows & pays)),
-        )
-    return np.int64(removals) + draws
+    removals = np.int64(popcount(facts["rank_bits"][np.uint64(KING)] & pyramid))
+    paid = of_partners(tally_of(pays, facts["tallies"]))
+    removals += total(larger_of_pairs(missing(tally_of(pyramid, facts["tallies"]), paid)))
+    return removals + draws
 
 
 @kernel

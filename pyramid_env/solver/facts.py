@@ -4,52 +4,71 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyramid_env.actions import Move, action_table
 from pyramid_env.cards import KING, N_CARDS, N_RANKS
-from pyramid_env.engine import find_rank_bits
+from pyramid_env.engine import ALL_CARDS, find_rank_bits
 from pyramid_env.jit import kernel
 from pyramid_env.pyramid import FIRST_RESERVE, N_SLOTS, STOCK_TOP, WASTE_TOP, Place
 from pyramid_env.rules import Rules
+from pyramid_env.solver import tally
+
+_N_RANK_PAIRS = (KING - 1) // 2
 
 
-class Facts(NamedTuple):
-    """What stays the same through all searches of a deal; cards are named by their bits."""
-
-    rank_bits: NDArray[np.uint64]
-    """uint64[14]: for each rank the places of its cards, as the engine wants them."""
-
-    rank_of: NDArray[np.uint8]
-    """uint8[52]: the rank of each card."""
-
-    partners: NDArray[np.uint64]
-    """uint64[52]: the cards that each card could ever go with: the sum is 13, and neither has to
-    go before the other is free. None for a king."""
-
-
-def find_facts(cards: NDArray[np.uint8], rules: Rules) -> Facts:
-    """The facts of a deal's cards (uint8[52])."""
-    facts = Facts(
-        rank_bits=np.empty(N_RANKS + 1, np.uint64),
-        rank_of=cards % np.uint8(N_RANKS) + np.uint8(1),
-        partners=np.empty(N_CARDS, np.uint64),
-    )
-    _write_facts(cards, _meeting(rules), facts)
-    return facts
+FACTS_DTYPE = np.dtype(
+    [
+        ("rank_bits", np.uint64, (N_RANKS + 1,)),  # of each rank the cards, as the engine wants it
+        # The cards that each card could ever go with: the sum is 13, and neither has to go before
+        # the other is free. None for a king.
+        ("partners", np.uint64, (N_CARDS,)),
+        ("ones", np.uint64, (N_CARDS,)),  # the tally of each card alone
+        ("tallies", np.uint64, tally.TABLE_SHAPE),  # the table of `tally.tally_of`
+        # Kings, and the cards of some of the six pairs of ranks: bit i of the index stands for
+        # ranks i + 1 and 12 - i.
+        ("rank_pairs", np.uint64, (2**_N_RANK_PAIRS,)),
+    ],
+    align=True,
+)
+"""What stays the same through all searches of a deal; cards are named by their bits."""
 
 
 @kernel
-def _write_facts(cards: Any, meeting: Any, facts: Any) -> None:
-    find_rank_bits(cards, facts.rank_bits)
+def is_deck(cards: Any) -> Any:
+    """Whether cards (uint8[52]) are each number from 0 to 51 once."""
+    met = np.uint64(0)
+    for i in range(N_CARDS):
+        met |= np.uint64(1) << np.uint64(cards[i])
+    return met == ALL_CARDS
+
+
+def fill_facts(cards: NDArray[np.uint8], rules: Rules, facts: NDArray[np.void]) -> None:
+    """Write the facts of a deal's cards (uint8[52]) into an array of one `FACTS_DTYPE` record."""
+    _write_facts(cards, _meeting(rules), facts)
+
+
+@kernel
+def _write_facts(cards: Any, meeting: Any, facts_array: Any) -> None:
+    facts = facts_array[0]
+    find_rank_bits(cards, facts["rank_bits"])
     for i in range(N_CARDS):
         bit = np.uint64(i)
-        rank = np.uint64(facts.rank_of[bit])
-        mates = facts.rank_bits[np.uint64(KING) - rank] if rank < KING else np.uint64(0)
-        facts.partners[bit] = mates & meeting[bit]
+        rank = np.uint64(cards[bit] % N_RANKS + 1)
+        mates = facts["rank_bits"][np.uint64(KING) - rank] if rank < KING else np.uint64(0)
+        facts["partners"][bit] = mates & meeting[bit]
+        facts["ones"][bit] = tally.one_card(rank)
+    tally.fill_table(facts["ones"], facts["tallies"])
+    for i in range(2**_N_RANK_PAIRS):
+        pairs = facts["rank_bits"][np.uint64(KING)]
+        for j in range(_N_RANK_PAIRS):
+            if i >> j & 1:
+                low = np.uint64(j + 1)
+                pairs |= facts["rank_bits"][low] | facts["rank_bits"][np.uint64(KING) - low]
+        facts["rank_pairs"][np.uint64(i)] = pairs
 
 
 @cache

@@ -1,7 +1,10 @@
-"""Depth-first search with a table of all positions met: can the goal be reached, how many cards go.
+"""The search behind all three questions: depth first, branch and bound, with a table of positions.
 
-It is a branch and bound: a position is left alone when the relaxed game cannot better the best line
-found. The table's key is the whole position, so two ways to it are one.
+A line is worth its *value*, the more the better: 1 for a win; the pyramid cards removed; or, for
+the fewest moves, minus their number. A position is left alone when no line from it can be worth
+more than the best one found, by the relaxed game or the bound on moves. The table's key is the
+whole position, so two ways to it are one; for the fewest moves it is searched again when it is met
+after fewer moves than before.
 """
 
 from __future__ import annotations
@@ -11,22 +14,37 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pyramid_env.cards import N_CARDS
 from pyramid_env.deals import mix
-from pyramid_env.engine import MAX_LEGAL, apply, is_won, pyramid_cards_removed
-from pyramid_env.jit import kernel
+from pyramid_env.engine import MAX_LEGAL, PYRAMID, apply, is_won, pyramid_cards_removed
+from pyramid_env.jit import inline_kernel, kernel, lowest, popcount
 from pyramid_env.pyramid import N_SLOTS
-from pyramid_env.solver.moves import CARDS, moves_to_try
+from pyramid_env.solver.bounds import fewest_moves_bound
+from pyramid_env.solver.moves import (
+    CARDS,
+    MOVES,
+    WIN,
+    can_be_brought_forward,
+    held_up_by,
+    moves_to_try,
+    stuck_cards,
+)
 from pyramid_env.solver.relaxation import fewest_left
 
 DONE, PAUSED, TABLE_FULL, MEMO_FULL = range(4)
-"""Why `search` returned: it has finished, used its share of nodes, or needs more room first."""
+"""Why `go_on` returned: it has finished, used its share of nodes, or needs more room first."""
+
+NO_LINE = -(2**15)
+"""With `MOVES`, the value when no line to the goal is known."""
 
 _LEVEL_DTYPE = np.dtype(
     [
         ("position", np.uint64),
+        ("stuck", np.uint64),  # cards that cannot go from here, but in ways searched before
         ("n_actions", np.int64),
         ("n_tried", np.int64),
         ("actions", np.int16, (MAX_LEGAL,)),
+        ("removed", np.uint64, (MAX_LEGAL,)),
     ],
     align=True,
 )
@@ -34,21 +52,25 @@ _LEVEL_DTYPE = np.dtype(
 _PROGRESS_DTYPE = np.dtype(
     [
         ("depth", np.int64),  # of the level being searched; -1 when all is done
-        ("nodes", np.int64),  # positions in the table
+        ("nodes", np.int64),  # positions looked at
+        ("met", np.int64),  # positions in the table
         ("best", np.int64),  # value of the best line found
         ("ceiling", np.int64),  # no line has a higher one
         ("line_length", np.int64),
+        # The cards that each may go with, without the pairs excluded at the levels.
+        ("partners", np.uint64, (N_CARDS,)),
     ],
     align=True,
 )
 
-_FIRST_SIZE = 2**11
+_NO_ROOM = -(2**16)
+_FIRST_SIZE = 2**9
 _0 = np.uint64(0)
 _1 = np.uint64(1)
 
 
 class Search(NamedTuple):
-    """A search under way; values are pyramid cards removed, or 1 for a win and 0 for none."""
+    """A search under way."""
 
     progress: NDArray[np.void]
     """One record of `_PROGRESS_DTYPE`."""
@@ -62,6 +84,9 @@ class Search(NamedTuple):
     visited: NDArray[np.uint64]
     """Hash table of positions; 0 marks an empty place, and is no position."""
 
+    n_moves: NDArray[np.int16]
+    """For each of them the fewest moves after which it was met."""
+
 
 def new_search(longest_line: int) -> Search:
     """A search that has not begun, for lines that meet at most so many positions."""
@@ -70,25 +95,29 @@ def new_search(longest_line: int) -> Search:
         levels=np.empty(longest_line + 1, _LEVEL_DTYPE),
         line=np.empty(longest_line, np.int16),
         visited=np.zeros(_FIRST_SIZE, np.uint64),
+        n_moves=np.empty(_FIRST_SIZE, np.int16),
     )
 
 
 def grown(search: Search) -> Search:
     """The same search with a table of four times the size."""
-    visited = np.zeros(4 * search.visited.size, np.uint64)
-    _copy(search.visited, visited)
-    return search._replace(visited=visited)
+    size = 4 * search.visited.size
+    larger = search._replace(visited=np.zeros(size, np.uint64), n_moves=np.empty(size, np.int16))
+    _copy(search, larger)
+    return larger
 
 
 @kernel
 def _copy(old: Any, new: Any) -> None:
-    for i in range(old.size):
-        position = old[np.uint64(i)]
+    for i in range(old.visited.size):
+        position = old.visited[np.uint64(i)]
         if position != _0:
-            new[_find(position, new)] = position
+            place = _find(position, new.visited)
+            new.visited[place] = position
+            new.n_moves[place] = old.n_moves[np.uint64(i)]
 
 
-@kernel
+@inline_kernel
 def _find(position: Any, visited: Any) -> Any:
     """The place of a position, or the empty one where it belongs."""
     mask = np.uint64(visited.size) - _1
@@ -100,86 +129,168 @@ def _find(position: Any, visited: Any) -> Any:
 
 @kernel
 def begin(
-    position: Any, question: Any, facts: Any, rules_array: Any, search: Any, memo: Any
+    position: Any, question: Any, facts_array: Any, rules_array: Any, search: Any, memo: Any
 ) -> int:
     """Set a search at its first position; returns `DONE`, or `MEMO_FULL` to be called again."""
-    rules = rules_array[0]
-    too_many = N_SLOTS if question == CARDS else 1
-    left = fewest_left(position, too_many, question != CARDS, facts, rules, memo)
-    if left < 0:
-        return MEMO_FULL
+    facts, rules = facts_array[0], rules_array[0]
     progress = search.progress[0]
-    progress["best"] = _value(position, question, rules)
-    progress["ceiling"] = _highest_value(left, question)
+    progress["nodes"], progress["met"], progress["line_length"] = 0, 0, 0
+    for i in range(search.visited.size):
+        search.visited[np.uint64(i)] = _0
+    progress["best"] = _value(position, 0, question, rules)
+    progress["ceiling"] = _highest_value(position, 0, NO_LINE, question, facts, rules, memo)
+    if progress["ceiling"] == _NO_ROOM:
+        return MEMO_FULL
+    for i in range(N_CARDS):
+        progress["partners"][np.uint64(i)] = facts["partners"][np.uint64(i)]
     progress["depth"] = 0
-    _enter(search.levels[0], position, question, facts, rules)
+    _enter(search.levels[0], position, _0, question, progress["partners"], facts, rules)
     return DONE
 
 
 @kernel
-def go_on(n_nodes: int, question: Any, facts: Any, rules_array: Any, search: Any, memo: Any) -> int:
-    """Search on for at most `n_nodes` new positions; returns why it stopped."""
-    rules = rules_array[0]
-    progress = search.progress[0]
-    visited = search.visited
+def go_on(
+    n_nodes: int, question: Any, facts_array: Any, rules_array: Any, search: Any, memo: Any
+) -> int:
+    """Search on for at most `n_nodes` positions; returns why it stopped."""
+    facts, rules = facts_array[0], rules_array[0]
+    progress, levels = search.progress[0], search.levels
+    visited, met_after = search.visited, search.n_moves
+    partners = progress["partners"]
     last_node = progress["nodes"] + n_nodes
     while progress["depth"] >= 0 and progress["best"] < progress["ceiling"]:
-        depth = np.uint64(progress["depth"])
-        level = search.levels[depth]
-        if level["n_tried"] == level["n_actions"]:
+        level = levels[np.uint64(progress["depth"])]
+        if level["n_tried"] == level["n_actions"] or (
+            _value_at_most(level["stuck"], question) <= progress["best"]
+        ):
+            _allow_again(level, partners, rules)
             progress["depth"] -= 1
+            if progress["depth"] >= 0:
+                level = levels[np.uint64(progress["depth"])]
+                _be_done_with_move(level, question, partners, rules)
             continue
         if progress["nodes"] >= last_node:
             return PAUSED
-        if 2 * progress["nodes"] >= visited.size:
+        if 2 * progress["met"] >= visited.size:
             return TABLE_FULL
         action = np.int64(level["actions"][np.uint64(level["n_tried"])])
         child = apply(level["position"], action, rules)
+        n_moves = progress["depth"] + 1
         place = _find(child, visited)
-        if visited[place] == child:
-            level["n_tried"] += 1
+        is_new = visited[place] != child
+        if not is_new and (question != MOVES or met_after[place] <= n_moves):
+            _be_done_with_move(level, question, partners, rules)
             continue
-        too_many = N_SLOTS - progress["best"] if question == CARDS else 1
-        left = fewest_left(child, too_many, question != CARDS, facts, rules, memo)
-        if left < 0:
+        highest = _highest_value(child, n_moves, progress["best"], question, facts, rules, memo)
+        if highest == _NO_ROOM:
             return MEMO_FULL
-        level["n_tried"] += 1
-        visited[place] = child
+        visited[place], met_after[place] = child, n_moves
+        progress["met"] += is_new
         progress["nodes"] += 1
-        if _value(child, question, rules) > progress["best"]:
-            progress["best"] = _value(child, question, rules)
+        value = _value(child, n_moves, question, rules)
+        if value > progress["best"]:
+            progress["best"] = value
             _keep_line(search)
-        if _highest_value(left, question) > progress["best"]:
-            progress["depth"] += 1
-            _enter(search.levels[depth + _1], child, question, facts, rules)
+        if highest <= progress["best"]:
+            _be_done_with_move(level, question, partners, rules)
+            continue
+        progress["depth"] = n_moves
+        stuck = level["stuck"]
+        level = levels[np.uint64(n_moves)]
+        _enter(level, child, stuck, question, partners, facts, rules)
     return DONE
 
 
-@kernel
-def _enter(level: Any, position: Any, question: Any, facts: Any, rules: Any) -> None:
+@inline_kernel
+def _enter(
+    level: Any,
+    position: Any,
+    stuck: Any,
+    question: Any,
+    partners: Any,
+    facts: Any,
+    rules: Any,
+) -> None:
+    """Start a level; `stuck` are the cards that were stuck at the one before."""
     level["position"] = position
+    level["stuck"] = stuck | stuck_cards(position, question, partners, facts, rules)
     level["n_tried"] = 0
-    level["n_actions"] = moves_to_try(position, question, facts, rules, level["actions"])
+    level["n_actions"] = moves_to_try(
+        position, question, partners, facts, rules, level["actions"], level["removed"]
+    )
 
 
-@kernel
-def _value(position: Any, question: Any, rules: Any) -> Any:
+@inline_kernel
+def _be_done_with_move(level: Any, question: Any, partners: Any, rules: Any) -> None:
+    """Go on to the next move of a level, and exclude the pair that the last one removed."""
+    cards = level["removed"][np.uint64(level["n_tried"])]
+    level["n_tried"] += 1
+    first, second = lowest(cards), cards & (cards - _1)
+    if second == _0 or not can_be_brought_forward(cards, rules):
+        return
+    has_to_go = PYRAMID if question == CARDS else rules["goal"]
+    partners[first] &= ~second
+    partners[lowest(second)] &= ~(_1 << first)
+    for card in (first, lowest(second)):
+        if partners[card] & level["position"] == _0 and has_to_go & (_1 << card):
+            level["stuck"] |= held_up_by(card) & level["position"]
+
+
+@inline_kernel
+def _allow_again(level: Any, partners: Any, rules: Any) -> None:
+    """Allow the pairs that a level has excluded."""
+    for i in range(level["n_tried"]):
+        cards = level["removed"][np.uint64(i)]
+        first, second = lowest(cards), cards & (cards - _1)
+        if second != _0 and can_be_brought_forward(cards, rules):
+            partners[first] |= second
+            partners[lowest(second)] |= _1 << first
+
+
+@inline_kernel
+def _value(position: Any, n_moves: Any, question: Any, rules: Any) -> Any:
+    """What the line to a position is worth."""
     if question == CARDS:
         return pyramid_cards_removed(position)
-    return np.int64(is_won(position, rules))
+    if not is_won(position, rules):
+        return np.int64(0 if question == WIN else NO_LINE)
+    return np.int64(1 if question == WIN else -n_moves)
+
+
+@inline_kernel
+def _highest_value(
+    position: Any, n_moves: Any, best: Any, question: Any, facts: Any, rules: Any, memo: Any
+) -> Any:
+    """No line through a position that takes `n_moves` is worth more; `_NO_ROOM` for a full memo."""
+    if question == MOVES:
+        value = -np.int64(n_moves) - fewest_moves_bound(position, facts, rules)
+        if value <= best:
+            return value
+    left = fewest_left(position, question != CARDS, facts, rules, memo)
+    if left < 0:
+        return np.int64(_NO_ROOM)
+    if question == CARDS:
+        return N_SLOTS - left
+    if question == WIN:
+        return np.int64(left == 0)
+    return value if left == 0 else np.int64(NO_LINE)
 
 
 @kernel
-def _highest_value(left: Any, question: Any) -> Any:
-    """No line has a higher value where the relaxed game leaves so many cards."""
-    return N_SLOTS - left if question == CARDS else np.int64(left == 0)
+def _value_at_most(stuck: Any, question: Any) -> Any:
+    """No line is worth more that leaves the stuck cards."""
+    if question == CARDS:
+        return np.int64(N_SLOTS) - np.int64(popcount(stuck))
+    if question == WIN:
+        return np.int64(stuck == _0)
+    return np.int64(0 if stuck == _0 else NO_LINE)
 
 
 @kernel
 def _keep_line(search: Any) -> None:
-    """Keep the moves tried last at each level."""
+    """Keep the moves tried now at each level."""
     progress = search.progress[0]
     progress["line_length"] = progress["depth"] + 1
     for i in range(progress["line_length"]):
         level = search.levels[np.uint64(i)]
-        search.line[np.uint64(i)] = level["actions"][np.uint64(level["n_tried"] - 1)]
+        search.line[np.uint64(i)] = level["actions"][np.uint64(level["n_tried"])]

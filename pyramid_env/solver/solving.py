@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,19 +12,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyramid_env.actions import Move, action_table
+from pyramid_env.actions import action_table
 from pyramid_env.cards import N_CARDS
 from pyramid_env.engine import compile_rules, is_position
 from pyramid_env.game import Game
-from pyramid_env.rules import MAX_STOCK, Rules, get_rules
-from pyramid_env.solver import relaxation, search, shortest
-from pyramid_env.solver.facts import Facts, find_facts
-from pyramid_env.solver.moves import CARDS, WIN
+from pyramid_env.rules import MAX_PASSES, MAX_STOCK, Rules, get_rules
+from pyramid_env.solver import relaxation, search
+from pyramid_env.solver.facts import FACTS_DTYPE, fill_facts, is_deck
+from pyramid_env.solver.moves import CARDS, MOVES, WIN
 from pyramid_env.solver.solution import Objective, Solution, Status, check_objective
 
 DEFAULT_NODE_LIMIT = 20_000_000
 """Positions that one search may meet."""
 
+_LONGEST_LINE = max(
+    Rules(passes=MAX_PASSES).longest_game or 0,
+    # With unlimited passes, between two removals come at most the draws of two passes (the first
+    # pass is told from later ones), and two recycles.
+    (N_CARDS + 1) * (2 * MAX_STOCK + 3),
+)
+"""No line that meets each position once has more moves."""
+
+_QUESTIONS: dict[Objective, int] = {"win": WIN, "cards": CARDS, "moves": MOVES}
 _SLICE = 20_000
 """Nodes between two looks at the clock, the stop signal and Ctrl-C."""
 
@@ -82,31 +92,35 @@ def solve_position(
         raise ValueError(f"time_limit={time_limit!r} is not allowed: seconds above 0, or None")
     if cards.shape != (N_CARDS,) or cards.dtype != np.uint8:
         raise ValueError(f"cards must be uint8[52], not {cards.dtype} of shape {cards.shape}")
-    if not np.array_equal(np.sort(cards), np.arange(N_CARDS)):
+    if not is_deck(cards):
         raise ValueError("cards must be the 52 of one deck, each number from 0 to 51 once")
     if not 0 <= position < 2**64 or not is_position(np.uint64(position), compile_rules(rules)[0]):
         raise ValueError(f"position={position} is none of a game by {rules}")
-    run = _Run(rules, find_facts(cards, rules), node_limit, time_limit, stop)
-    if objective == "moves":
-        return _fewest_moves(run, np.uint64(position))
-    return _best_value(run, np.uint64(position), objective)
+    fill_facts(cards, rules, _workspace.facts)
+    return _search(_Run(rules, node_limit, time_limit, stop), np.uint64(position), objective)
+
+
+class _Workspace(threading.local):
+    """What a thread uses again and again: making it anew would take longer than most deals do."""
+
+    def __init__(self) -> None:
+        self.facts = np.empty(1, FACTS_DTYPE)
+        self.search = search.new_search(_LONGEST_LINE)
+        self.memo = relaxation.new_memo()
+
+
+_workspace = _Workspace()
 
 
 @dataclass
 class _Run:
-    """One call: what is asked about, its limits, and the memo that its searches share."""
+    """One call and its limits."""
 
     rules: Rules
-    facts: Facts
     node_limit: int
     time_limit: float | None
     stop: Event | None
     started: float = field(default_factory=time.perf_counter)
-    nodes: int = 0
-    """Nodes of the searches that have ended."""
-
-    def __post_init__(self) -> None:
-        self.rules_array = compile_rules(self.rules)
 
     def shares(self, progress: NDArray[np.void]) -> Iterator[int]:
         """Nodes that a search may meet until it asks again; ends when a limit is reached.
@@ -116,7 +130,7 @@ class _Run:
         while True:
             if self.stop is not None and self.stop.is_set():
                 raise Stopped
-            left = self.node_limit - self.nodes - int(progress["nodes"][0])
+            left = self.node_limit - int(progress["nodes"][0])
             if left <= 0 or (self.time_limit is not None and self.seconds >= self.time_limit):
                 return
             yield min(left, _SLICE)
@@ -126,17 +140,12 @@ class _Run:
         """Time since the call."""
         return time.perf_counter() - self.started
 
-    def moves(self, actions: list[int]) -> tuple[Move, ...]:
-        """The moves of action ids."""
-        return tuple(map(action_table(self.rules).moves.__getitem__, actions))
 
-
-def _best_value(run: _Run, position: np.uint64, objective: Objective) -> Solution:
-    """Search for a win, or for the most cards."""
-    question = CARDS if objective == "cards" else WIN
-    under_way = search.new_search(_longest_line(run.rules))
-    memo = relaxation.new_memo()
-    setting = question, run.facts, run.rules_array
+def _search(run: _Run, position: np.uint64, objective: Objective) -> Solution:
+    """Search until the answer is proved or a limit is reached."""
+    question = _QUESTIONS[objective]
+    under_way, memo = _workspace.search, relaxation.cleared(_workspace.memo)
+    setting = question, _workspace.facts, compile_rules(run.rules)
     while search.begin(position, *setting, under_way, memo) == search.MEMO_FULL:
         memo = relaxation.grown(memo)
     proved = False
@@ -150,68 +159,25 @@ def _best_value(run: _Run, position: np.uint64, objective: Objective) -> Solutio
         elif reason == search.MEMO_FULL:
             memo = relaxation.grown(memo)
     progress: Any = under_way.progress[0]
-    run.nodes += int(progress["nodes"])
-    best = int(progress["best"])
-    upper = best if proved else int(progress["ceiling"])
-    value = best if objective == "cards" else best == 1
+    best, ceiling = int(progress["best"]), int(progress["ceiling"])
+    lower, upper = _bounds(objective, best, best if proved else ceiling)
+    value = bool(lower) if objective == "win" else lower
+    line = under_way.line[: int(progress["line_length"])]
     return Solution(
         objective=objective,
         status=Status.PROVED if proved else Status.LIMIT,
         value=value if proved else None,
-        lower=best,
+        lower=lower,
         upper=upper,
-        moves=run.moves(under_way.line[: int(progress["line_length"])].tolist()),
-        nodes=run.nodes,
+        moves=tuple(map(action_table(run.rules).moves.__getitem__, line.tolist())),
+        nodes=int(progress["nodes"]),
         seconds=run.seconds,
     )
 
 
-def _fewest_moves(run: _Run, position: np.uint64) -> Solution:
-    """Search for any win first, which may show that there is none; then for the shortest."""
-    win = _best_value(run, position, "win")
-    if win.value is False:
-        return _moves_solution(run, Status.PROVED, None, None, ())
-    under_way = shortest.new_shortest(len(win.moves) if win.value else _longest_line(run.rules))
-    memo = relaxation.new_memo()
-    setting = run.facts, run.rules_array
-    shortest.begin(position, *setting, under_way)
-    proved = False
-    for n_nodes in run.shares(under_way.progress):
-        reason = shortest.go_on(n_nodes, *setting, under_way, memo)
-        if reason == shortest.DONE:
-            proved = True
-            break
-        if reason == shortest.NODES_FULL:
-            under_way = shortest.with_more_nodes(under_way)
-        elif reason == shortest.TABLE_FULL:
-            under_way = shortest.with_larger_table(under_way)
-        elif reason == shortest.MEMO_FULL:
-            memo = relaxation.grown(memo)
-    progress: Any = under_way.progress[0]
-    run.nodes += int(progress["nodes"])
-    if not proved:
-        upper = len(win.moves) if win.value else None
-        return _moves_solution(run, Status.LIMIT, int(progress["bound"]), upper, win.moves)
-    if progress["goal"] < 0:  # nothing shorter than the win that is known, or no win at all
-        length = len(win.moves) if win.value else None
-        return _moves_solution(run, Status.PROVED, length, length, win.moves)
-    line = run.moves(shortest.line_to_goal(under_way))
-    return _moves_solution(run, Status.PROVED, len(line), len(line), line)
-
-
-def _moves_solution(
-    run: _Run, status: Status, lower: int | None, upper: int | None, line: tuple[Move, ...]
-) -> Solution:
-    value = upper if status is Status.PROVED else None
-    return Solution("moves", status, value, lower, upper, line, run.nodes, run.seconds)
-
-
-def _longest_line(rules: Rules) -> int:
-    """No line that meets each position once has more moves.
-
-    With unlimited passes, between two removals come at most the draws of two passes (the first pass
-    is told from later ones), and two recycles.
-    """
-    if rules.longest_game is not None:
-        return rules.longest_game
-    return (N_CARDS + 1) * (2 * MAX_STOCK + 3)
+def _bounds(objective: Objective, best: int, ceiling: int) -> tuple[int | None, int | None]:
+    """The lower and upper bound of the objective's value, from those of what lines are worth."""
+    if objective != "moves":
+        return best, ceiling
+    known = None if best == search.NO_LINE else -best
+    return (None if ceiling == search.NO_LINE else -ceiling), known
