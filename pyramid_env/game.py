@@ -152,7 +152,8 @@ class Game:
         goal, else of one that removes the most pyramid cards, else the greedy hint; None when the
         game is over. Raises `Undecided` where the solver gives up.
 
-        >>> Game(20).hint(), Game(20).hint(exact=True)
+        >>> Game(0).hint(exact=True)
+        Move(kind='king', places=(22,))
         """
         if exact:
             return self._exact_hint()
