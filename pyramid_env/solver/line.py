@@ -151,12 +151,15 @@ class Line:
         try:
             return self._find(Move.parse(text), legal)
         except ValueError as place_error:
+            words = text.replace("+", " ").split()
             try:
-                cards = sorted(map(parse_card, text.replace("+", " ").split()))
+                cards = sorted(map(parse_card, words))
             except ValueError:
                 raise place_error from None
+            if not words:
+                raise
         at = self.positions[-1]
-        return next((a for a in legal if cards and sorted(self._cards_of(at, a)) == cards), None)
+        return next((a for a in legal if sorted(self._cards_of(at, a)) == cards), None)
 
     def _cards_of(self, position: Position, action: Action) -> list[Card]:
         bits = (
