@@ -76,7 +76,7 @@ def parse_deals(lines: Iterable[str], name: str) -> Iterator[ListedDeal]:
         more = ", ".join(str(number) for number, _ in bad[1:_MOST_NAMED])
         more += ", ..." if len(bad) > _MOST_NAMED else ""
         raise ValueError(
-            f"{name}:{line}: {message}" + (f" (bad, too: line {more})" if more else "")
+            f"{name}:{line}: {message}" + (f" (other bad lines: {more})" if more else "")
         )
 
 
