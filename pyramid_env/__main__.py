@@ -40,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{name}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)  # ends the line of the progress and the ^C
         print(f"{name}: stopped", file=sys.stderr)
         return 130
     return code

@@ -36,8 +36,6 @@ class Line:
     actions: list[Action]
     """The moves played."""
 
-    """The positions of a played game, and what the solver has said about them and others."""
-
     def __init__(
         self,
         rules: str | Rules,
@@ -73,10 +71,9 @@ class Line:
 
     @cached_property
     def cards(self) -> list[int | None]:
-        """For each position the most pyramid cards that can be removed in all.
-
-        Ask for `wins` first: where the goal can be reached all cards can go.
-        """
+        """For each position the most pyramid cards that can be removed in all."""
+        if self.wins[-1]:
+            return [N_SLOTS] * len(self.positions)
         score = int(engine.pyramid_cards_removed(np.uint64(self.positions[-1])))
         cards = along(self.positions, N_SLOTS, score, self.most_cards)
         self._cards.update(zip(self.positions, cards, strict=True))
@@ -86,9 +83,7 @@ class Line:
         """Whether the goal can be reached."""
         if position not in self._wins:
             solution = self._solve(position, "win")
-            self._wins[position] = (
-                solution.value if solution.value is None else bool(solution.value)
-            )
+            self._wins[position] = None if solution.value is None else bool(solution.value)
             self._wins.update(dict.fromkeys(self._positions_of(position, solution), True))
         return self._wins[position]
 
