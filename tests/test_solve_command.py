@@ -283,7 +283,9 @@ def test_ctrl_c_ends_it_with_130_and_no_file(tmp_path: Path) -> None:
         child.stdin.close()
         time.sleep(0.3)
         child.send_signal(signal.SIGINT)
-        assert child.wait(timeout=20) == 130
+        # Python ends by the signal itself where that came while numba ran code from a text; a shell
+        # shows 130 for both.
+        assert child.wait(timeout=60) in (130, -signal.SIGINT)
         assert child.stderr is not None
         assert child.stderr.read() == "pyramid_env solve: stopped\n"
     assert not list(tmp_path.iterdir())
