@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from statistics import median
 
 from agents.agent import Agent
 from agents.playing import PlayedGame, play_deals
 from agents.statistics import wilson_interval
 from pyramid_env.pyramid import N_SLOTS
 from pyramid_env.rules import Rules
-from pyramid_env.solver import solve_batch
+from pyramid_env.solver import Undecided, first_losing_move, solve_batch
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,10 @@ class AgentSummary:
     regret: float | None
     """Mean pyramid cards short of the optimum, over the deals where that is proved."""
 
+    lost_at: float | None
+    """Median number, from 1, of the move that threw the win away, over the winnable deals that it
+    lost; None without one."""
+
     seconds_per_move: float
 
     @property
@@ -71,6 +78,10 @@ class Comparison:
 
     games: dict[str, tuple[PlayedGame, ...]]
     """By agent, in the order of the deals."""
+
+    losing_moves: dict[str, tuple[int | None, ...]]
+    """By agent, in the order of the deals: the number, from 1, of the move that threw the win away;
+    None where there was no win to lose, or the solver gave up."""
 
     summaries: tuple[AgentSummary, ...]
     """One an agent, in the order given."""
@@ -105,6 +116,35 @@ def find_optima(
     )
 
 
+def find_losing_moves(
+    games: dict[str, tuple[PlayedGame, ...]],
+    optima: Sequence[Optimum],
+    rules: Rules,
+    progress: Callable[[int, int], object],
+) -> dict[str, tuple[int | None, ...]]:
+    """For each game the number, from 1, of the move that threw the win away.
+
+    None where there was no win to lose, or the solver gave up. Games and optima are in the same
+    order; `progress` is told (games done, games in all).
+    """
+    n_games = len(games) * len(optima)
+    found: list[int | None] = []
+    for played in games.values():
+        for game, optimum in zip(played, optima, strict=True):
+            found.append(_losing_move(game, rules) if optimum.winnable and not game.won else None)
+            progress(len(found), n_games)
+    numbers = iter(found)
+    return {name: tuple(islice(numbers, len(played))) for name, played in games.items()}
+
+
+def _losing_move(game: PlayedGame, rules: Rules) -> int | None:
+    try:
+        index = first_losing_move(rules, game.deal, game.moves)
+    except Undecided:
+        return None
+    return None if index is None else index + 1
+
+
 def compare(
     agents: Sequence[Agent],
     deals: Sequence[int],
@@ -114,15 +154,13 @@ def compare(
     batch: int,
     progress: Callable[[str, int, int], object],
 ) -> Comparison:
-    """Solve the deals, let every agent play all of them, and sum up.
+    """Solve the deals, let every agent play all of them, judge the games, and sum up.
 
     `progress` is told (what is under way, done, total).
     """
-    optima = find_optima(
-        deals, rules, lambda done, total: progress("exact solver: the optimum", done, total)
-    )
+    optima = find_optima(deals, rules, partial(progress, "exact solver: the optimum"))
     games: dict[str, tuple[PlayedGame, ...]] = {}
-    summaries = []
+    seconds_per_move: list[float] = []
     for agent in agents:
         n_done = 0
 
@@ -131,19 +169,27 @@ def compare(
             n_done += n_ended
             progress(name, n_done, len(deals))
 
-        played, seconds_per_move = play_deals(agent, deals, rules, batch=batch, progress=advance)
+        played, seconds = play_deals(agent, deals, rules, batch=batch, progress=advance)
         games[agent.name] = tuple(played)
-        summaries.append(summarise(agent, played, optima, seconds_per_move))
-    return Comparison(rules_name, rules, optima, games, tuple(summaries))
+        seconds_per_move.append(seconds)
+    losing_moves = find_losing_moves(
+        games, optima, rules, partial(progress, "exact solver: lost wins")
+    )
+    summaries = tuple(
+        summarise(agent, games[agent.name], optima, losing_moves[agent.name], seconds)
+        for agent, seconds in zip(agents, seconds_per_move, strict=True)
+    )
+    return Comparison(rules_name, rules, optima, games, losing_moves, summaries)
 
 
 def summarise(
     agent: Agent,
     games: Sequence[PlayedGame],
     optima: Sequence[Optimum],
+    losing_moves: Sequence[int | None],
     seconds_per_move: float,
 ) -> AgentSummary:
-    """One row of the comparison, from an agent's games and the optima of the same deals."""
+    """One row of the comparison, from an agent's games, and the optima and losing moves of each."""
     n_won = sum(game.won for game in games)
     won_winnable = [
         game.won for game, optimum in zip(games, optima, strict=True) if optimum.winnable
@@ -153,6 +199,7 @@ def summarise(
         for game, optimum in zip(games, optima, strict=True)
         if optimum.most_cards is not None
     ]
+    lost_at = [number for number in losing_moves if number is not None]
     low, high = wilson_interval(n_won, len(games))
     return AgentSummary(
         name=agent.name,
@@ -164,5 +211,6 @@ def summarise(
         winnable_won=sum(won_winnable) / len(won_winnable) if won_winnable else None,
         mean_cards=sum(game.cards for game in games) / len(games),
         regret=sum(shortfalls) / len(shortfalls) if shortfalls else None,
+        lost_at=median(lost_at) if lost_at else None,
         seconds_per_move=seconds_per_move,
     )

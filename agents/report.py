@@ -15,7 +15,8 @@ from rich.table import Table
 from agents.comparison import AgentSummary, Comparison
 
 # What the columns say, for the reader of a table: deals won, the Wilson interval of that share,
-# winnable deals won, mean pyramid cards removed, mean cards short of the optimum, time a decision.
+# winnable deals won, mean pyramid cards removed, mean cards short of the optimum, median number of
+# the move that threw a win away, time a decision.
 COLUMNS = (
     "agent",
     "win rate",
@@ -23,7 +24,22 @@ COLUMNS = (
     "of winnable",
     "cards",
     "regret",
+    "lost at",
     "a move",
+)
+
+# Those of `games.csv`: an empty cell is a figure that the solver left open, or a losing move of a
+# game without one.
+GAME_COLUMNS = (
+    "agent",
+    "deal",
+    "won",
+    "cards",
+    "winnable",
+    "most_cards",
+    "regret",
+    "losing_move",
+    "moves",
 )
 
 
@@ -36,6 +52,7 @@ def cells(row: AgentSummary) -> tuple[str, ...]:
         "-" if row.winnable_won is None else f"{row.winnable_won:.1%}",
         f"{row.mean_cards:.2f}",
         "-" if row.regret is None else f"{row.regret:.2f}",
+        "-" if row.lost_at is None else f"{row.lost_at:.0f}",
         _duration(row.seconds_per_move),
     )
 
@@ -55,7 +72,8 @@ def rich_table(comparison: Comparison) -> Table:
     """The comparison for a terminal, agents that see hidden cards set apart."""
     table = Table(title=headline(comparison), title_justify="left")
     for i, column in enumerate(COLUMNS):
-        table.add_column(column, justify="left" if i == 0 else "right", no_wrap=True)
+        heading = "\n".join(column.rsplit(" ", 1))  # two lines, so that 80 characters are enough
+        table.add_column(heading, justify="left" if i == 0 else "right", no_wrap=True)
     fair, privileged = split(comparison)
     for row in fair:
         table.add_row(*cells(row))
@@ -120,17 +138,22 @@ def _games_csv(comparison: Comparison) -> str:
     """One row a game: what the agent reached, what could be reached, and all its moves."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["agent", "deal", "won", "cards", "winnable", "most_cards", "moves"])
+    writer.writerow(GAME_COLUMNS)
     for agent, games in comparison.games.items():
-        for game, optimum in zip(games, comparison.optima, strict=True):
+        for game, optimum, losing_move in zip(
+            games, comparison.optima, comparison.losing_moves[agent], strict=True
+        ):
+            most = optimum.most_cards
             writer.writerow(
                 [
                     agent,
                     game.deal,
                     int(game.won),
                     game.cards,
-                    "" if optimum.winnable is None else int(optimum.winnable),
-                    "" if optimum.most_cards is None else optimum.most_cards,
+                    None if optimum.winnable is None else int(optimum.winnable),
+                    most,
+                    None if most is None else most - game.cards,
+                    losing_move,
                     " ".join(game.moves),
                 ]
             )

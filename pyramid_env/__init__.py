@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyramid_env.game import Game
     from pyramid_env.observation import observation_fields
     from pyramid_env.rules import PRESETS, Rules, get_rules
-    from pyramid_env.solver import Solution, solve, solve_batch
+    from pyramid_env.solver import Solution, analyse, solve, solve_batch
     from pyramid_env.vector_env import PyramidVectorEnv
 
 _HOME = {
@@ -36,6 +36,7 @@ _HOME = {
     "Rules": "rules",
     "Solution": "solver",
     "action_table": "actions",
+    "analyse": "solver",
     "get_rules": "rules",
     "observation_fields": "observation",
     "sample_actions": "actions",
@@ -53,6 +54,7 @@ __all__ = [
     "Rules",
     "Solution",
     "action_table",
+    "analyse",
     "get_rules",
     "observation_fields",
     "sample_actions",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from pyramid_env.hint import hint
 from pyramid_env.pyramid import FIRST_RESERVE, N_SLOTS, STOCK_TOP, WASTE_TOP, Place, place_name
 from pyramid_env.rendering import render_text
 from pyramid_env.rules import Rules, get_rules
+from pyramid_env.solver import Objective, Undecided, solve_position
+
+_EXACT_HINTS: tuple[Objective, ...] = ("win", "cards")
+"""What an exact hint aims for, in this order."""
 
 
 class LegalMoves:
@@ -133,11 +137,26 @@ class Game:
         self._moves.append(found)
         return found
 
-    def hint(self) -> Move:
+    @overload
+    def hint(self, exact: Literal[False] = False) -> Move: ...
+
+    @overload
+    def hint(self, exact: bool) -> Move | None: ...
+
+    def hint(self, exact: bool = False) -> Move | None:
         """The legal move that the greedy hint names (see `pyramid_env.hint`); it is fair.
 
         Raises `ValueError` when the game is over.
+
+        With `exact` it asks the solver, which sees all cards: a move of a line that reaches the
+        goal, else of one that removes the most pyramid cards, else the greedy hint; None when the
+        game is over. Raises `Undecided` where the solver gives up.
+
+        >>> Game(0).hint(exact=True)
+        Move(kind='king', places=(22,))
         """
+        if exact:
+            return self._exact_hint()
         action = int(hint(self._position, self._rank_bits, self._rules))
         if action < 0:
             raise ValueError(f"no hint: the game is {'won' if self.is_won else 'lost'}")
@@ -277,6 +296,17 @@ class Game:
         if card is None:
             return "gone"
         return "face down" if card in self.unseen else card_text(card)
+
+    def _exact_hint(self) -> Move | None:
+        if self.is_over:
+            return None
+        for objective in _EXACT_HINTS:
+            solution = solve_position(self.position, self.deal.array, self.rules, objective)
+            if not solution.is_proved:
+                raise Undecided(f"no exact hint: gave up after {solution.nodes} positions")
+            if solution.moves:
+                return solution.moves[0]
+        return self.hint()  # no line gains anything
 
     def _has(self, bit: int) -> bool:
         return bool((self.position >> bit) & 1)

@@ -17,7 +17,7 @@ import getpass
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -50,7 +50,7 @@ def source_digest(path: Path) -> str:
 def _imported_files(path: Path) -> frozenset[Path]:
     """The files beside this package that a file imports."""
     modules: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in _statements(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
             modules.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -60,6 +60,14 @@ def _imported_files(path: Path) -> frozenset[Path]:
     stems = [root.joinpath(*module.split(".")) for module in modules]
     files = {file for stem in stems for file in (stem.with_suffix(".py"), stem / "__init__.py")}
     return frozenset(file for file in files if file.is_file())
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements under a node; `ast.walk` would also go through every expression."""
+    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for child in getattr(node, field, ()):
+            yield child
+            yield from _statements(child)
 
 
 class _KernelCacheLocator(UserWideCacheLocator):  # type: ignore[misc]

@@ -18,8 +18,8 @@ LAYERS = (
     ("engine",),
     ("game", "hint", "observation", "rendering", "picture", "solver"),
     ("episode", "env", "vector_env"),
-    ("integrations",),
-    ("agents",),
+    ("integrations", "commands"),
+    ("agents", "__main__"),
     ("train", "evaluate"),
 )
 """Modules and packages by level: one imports from the levels before its own."""
@@ -29,7 +29,10 @@ WITHIN_A_LAYER = {
     ("rules", "pyramid"),
     ("game", "hint"),
     ("game", "rendering"),
-    ("solver", "game"),
+    (
+        "game",
+        "solver",
+    ),  # for exact hints; the solver itself works on positions
     ("rendering", "picture"),
     ("env", "episode"),
     ("vector_env", "episode"),
@@ -82,8 +85,20 @@ MODULES = {module_of(path): path for path in PRODUCT}
 
 
 def imports_of(path: Path) -> Iterator[str]:
-    """The modules that a file imports, anywhere in it; ours as far as they are modules."""
-    for node in ast.walk(tree_of(path)):
+    """The modules that a file imports when it runs; ours as far as they are modules.
+
+    Under `if TYPE_CHECKING:` nothing is imported, so no circle can come of it.
+    """
+    tree = tree_of(path)
+    for_types = {
+        node
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in block.body
+    }
+    for node in ast.walk(tree):
+        if node in for_types:
+            continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

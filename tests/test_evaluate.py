@@ -8,12 +8,13 @@ import json
 import struct
 import sys
 from pathlib import Path
+from statistics import median
 
 import pytest
 from rich.console import Console
 
 import evaluate
-from pyramid_env import Game, solve
+from pyramid_env import Game, analyse, solve
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +50,12 @@ def test_every_agent_played_the_same_deals_and_every_game_replays(
         assert game.is_over
         assert (int(game.is_won), game.score) == (int(row["won"]), int(row["cards"]))
         assert int(row["most_cards"]) == solve(Game(int(row["deal"])), "cards").value
+        assert int(row["regret"]) == int(row["most_cards"]) - game.score
+        assert (row["losing_move"] != "") == (row["winnable"] == "1" and not game.is_won)
+        if row["losing_move"]:
+            moves, number = row["moves"].split(), int(row["losing_move"])
+            analysis = analyse("kawu", int(row["deal"]), moves[:number])
+            assert analysis.losing_move == number - 1
 
 
 def test_the_figures_follow_from_the_games(results: tuple[Path, str]) -> None:
@@ -62,6 +69,10 @@ def test_the_figures_follow_from_the_games(results: tuple[Path, str]) -> None:
         assert agent["mean_cards"] == pytest.approx(sum(int(row["cards"]) for row in games) / 60)
         shortfall = sum(int(row["most_cards"]) - int(row["cards"]) for row in games) / 60
         assert agent["regret"] == pytest.approx(shortfall)
+        losing = [int(row["losing_move"]) for row in games if row["losing_move"]]
+        assert agent["lost_at"] == (median(losing) if losing else None)
+        n_winnable = sum(int(row["winnable"]) for row in games)
+        assert len(losing) == n_winnable - agent["n_won"]
         assert agent["win_low"] < agent["win_rate"] < agent["win_high"]
     assert [agent["privileged"] for agent in summary["agents"]] == [False, False, False, True]
     assert summary["agents"][3]["winnable_won"] == 1

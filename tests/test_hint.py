@@ -1,7 +1,8 @@
-"""The greedy hint: legal, fair, the same every time, and following the advice it states."""
+"""The greedy hint: legal, fair, always the same, following its advice. The exact hint: no loss."""
 
 import random
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from pyramid_env.game import Game
 from pyramid_env.observation import observe, position_from_observation
 from pyramid_env.pyramid import N_SLOTS, Place, place_name
 from pyramid_env.rules import PRESETS, Rules
+from pyramid_env.solver import Undecided, solve, solve_position
 
 RULES = st.one_of(
     st.sampled_from(list(PRESETS.values())),
@@ -227,3 +229,32 @@ def test_the_benchmark_plays_as_a_game_does() -> None:
             while not game.is_over:
                 game.play(game.hint())
             assert (game.is_won, game.score) == (won, cards)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_an_exact_hint_keeps_the_win_or_else_the_most_cards(name: str) -> None:
+    game = Game(2, name)
+    while (hint := game.hint(exact=True)) is not None:
+        win, cards = solve(game).value, solve(game, "cards").value
+        game.play(hint)
+        assert solve(game).value == win
+        if not win:
+            assert solve(game, "cards").value == cards
+        if win is False and cards == game.score:
+            break  # from here on every move is as good
+    assert game.score == cards
+    assert game.is_won == win
+
+
+def test_an_exact_hint_is_there_until_the_game_is_over() -> None:
+    lost = game_at({"A1": "2S", "R1": "3C"}, "4C 4D", rules=Rules(reserve=1, passes=1))
+    assert str(lost.hint(exact=True)) == "draw"
+    for over in (game_at({}, "2C"), game_at({"G1": "2C"})):
+        assert over.hint(exact=True) is None
+
+
+def test_an_exact_hint_that_a_limit_left_open_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    limited = partial(solve_position, node_limit=1)
+    monkeypatch.setattr("pyramid_env.game.solve_position", limited)
+    with pytest.raises(Undecided, match="no exact hint: gave up after 1 positions"):
+        Game(20).hint(exact=True)

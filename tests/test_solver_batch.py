@@ -48,6 +48,8 @@ def test_limits_hold_for_each_deal_of_a_batch() -> None:
     for solution in solve_batch([223, 17], "par", node_limit=100):
         assert solution.status is Status.LIMIT
         assert solution.nodes == 100
+    for solution in solve_batch([223, 17], "par", time_limit=1e-9):
+        assert solution.status is Status.LIMIT
 
 
 def test_ctrl_c_ends_a_batch_and_the_searches_under_way() -> None:
@@ -75,3 +77,5 @@ def test_a_bad_batch_is_refused() -> None:
         solve_batch([1, "nonsense"])
     with pytest.raises(ValueError, match="node_limit=-1 is not allowed"):
         solve_batch([1], node_limit=-1)
+    with pytest.raises(ValueError, match="time_limit=0 is not allowed"):
+        solve_batch([1], time_limit=0)

@@ -30,10 +30,12 @@ def solve_batch(
     *,
     jobs: int | None = None,
     node_limit: int = DEFAULT_NODE_LIMIT,
+    time_limit: float | None = None,
     progress: bool | Progress = False,
 ) -> list[Solution]:
     """Solve deals from their start, in the order given, with the answers of `solve`.
 
+    The limits hold for each deal.
     `jobs` threads (default: one a core) work at once: kernels hold no interpreter lock. `progress`
     True counts on stderr; a callable is told how many of how many are solved. On Ctrl-C the deals
     under way are stopped, and `KeyboardInterrupt` goes on.
@@ -53,7 +55,13 @@ def solve_batch(
     def solve_start(deal: Deal) -> Solution:
         position = int(start_position())
         return solve_position(
-            position, deal.array, rules, objective, node_limit=node_limit, stop=stop
+            position,
+            deal.array,
+            rules,
+            objective,
+            node_limit=node_limit,
+            time_limit=time_limit,
+            stop=stop,
         )
 
     solutions: list[Solution] = []

@@ -21,6 +21,10 @@ class Status(Enum):
     """A node or time limit came first: only the bounds are known."""
 
 
+class Undecided(RuntimeError):  # noqa: N818 - it says what is wrong
+    """A node or time limit came before the answer, where only an exact one will do."""
+
+
 @dataclass(frozen=True)
 class Solution:
     """The answer to one question about one position.

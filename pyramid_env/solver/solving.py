@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from pyramid_env.actions import action_table
 from pyramid_env.cards import N_CARDS
 from pyramid_env.engine import compile_rules, is_position
-from pyramid_env.game import Game
 from pyramid_env.rules import MAX_PASSES, MAX_STOCK, Rules, get_rules
 from pyramid_env.solver import relaxation, search
 from pyramid_env.solver.facts import FACTS_DTYPE, fill_facts, is_deck
 from pyramid_env.solver.moves import CARDS, MOVES, WIN
 from pyramid_env.solver.solution import Objective, Solution, Status, check_objective
+
+if TYPE_CHECKING:
+    from pyramid_env.game import Game
 
 DEFAULT_NODE_LIMIT = 20_000_000
 """Positions that one search may meet."""
@@ -56,6 +58,7 @@ def solve(
     `node_limit` positions, or taken `time_limit` seconds, ends with status LIMIT and the bounds
     that it knows.
 
+    >>> from pyramid_env import Game
     >>> solution = solve(Game(0), "moves")
     >>> solution.status.name, solution.value, len(solution.moves)
     ('PROVED', 39, 39)

@@ -1,0 +1,51 @@
+"""The program `python -m pyramid_env COMMAND ...`; `--help` lists the commands."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from pyramid_env.commands import solve
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command of a command line (default: the program's own); its exit code.
+
+    0 is success, 2 wrong input, 130 Ctrl-C.
+    """
+    parser = _Parser(prog="pyramid_env", description="Pyramid Solitaire with an exact solver.")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in (solve,):
+        command.add_parser(subparsers)
+    arguments = parser.parse_args(argv)
+    name = f"pyramid_env {arguments.command}"
+    try:
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Who read the output has enough. Python would flush again at exit, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (ValueError, OSError) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)  # ends the line of the progress and the ^C
+        print(f"{name}: stopped", file=sys.stderr)
+        return 130
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
