@@ -19,6 +19,8 @@ LAYERS = (
     ("game", "hint", "observation", "rendering", "picture", "solver"),
     ("episode", "env", "vector_env"),
     ("integrations",),
+    ("commands",),
+    ("__main__",),
     ("agents",),
     ("train", "evaluate"),
 )
@@ -46,6 +48,10 @@ KEPT_TO = {
     "stable_baselines3": {"integrations", "agents"},
     "sb3_contrib": {"integrations", "agents"},
     "matplotlib": {"agents", "evaluate"},
+    "filelock": {"solver"},
+    "joblib": {"solver"},
+    "pyarrow": {"solver"},
+    "ray": {"solver"},
 }
 """Libraries that only some parts may use."""
 

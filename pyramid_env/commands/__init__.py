@@ -1,0 +1,1 @@
+"""The commands of `python -m pyramid_env`, one a module."""
