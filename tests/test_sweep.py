@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from pyramid_env.__main__ import main
 from pyramid_env.commands import sweep as command
 from pyramid_env.rules import Rules
 from pyramid_env.solver import Objective, solve_batch
-from pyramid_env.solver.sweep import WorkerDied, sweep
-from pyramid_env.solver.sweep_files import COLUMNS, NONE, Answers, read_sweep
+from pyramid_env.solver.sweep import WorkerDied, solve_chunk, sweep
+from pyramid_env.solver.sweep_files import COLUMNS, NONE, Answers, Settings, read_sweep
 
 BY_THREAD: dict[str, Any] = {"backend": "threading", "jobs": 1}
 
@@ -92,6 +93,14 @@ def test_all_backends_write_the_same_files(backend: Any, tmp_path: Path) -> None
     sweep(tmp_path / "one", "kawu", deals=range(45), chunk=10, **BY_THREAD)
     sweep(tmp_path / "two", "kawu", deals=range(45), chunk=10, backend=backend, jobs=2)
     assert files_in(tmp_path / "one") == files_in(tmp_path / "two")
+
+
+def test_a_chunk_under_way_in_a_thread_can_be_stopped() -> None:
+    settings = Settings(Rules(), "win", range(10**9), 10**9, 1000, "csv")
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(InterruptedError):
+        solve_chunk(settings, range(5000), stop)
 
 
 def test_a_stopped_sweep_carries_on_and_its_files_are_the_same(tmp_path: Path) -> None:

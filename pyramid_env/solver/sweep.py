@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterator
@@ -65,23 +66,21 @@ def sweep(
     without it and `RAY_ADDRESS` a local one is started. `read_sweep` reads the answers.
 
     Raises `ValueError` for arguments that cannot work, a folder with other settings or other
-    files, or one where a sweep is at work, all before anything is changed, and `WorkerDied`.
+    files, or one where a sweep is at work, and `ConnectionError` where no cluster is, all before
+    anything is changed; later `WorkerDied`.
     """
     settings = Settings(get_rules(rules), objective, deals, chunk, node_limit, file_format)
     _check_running(backend, jobs)
     _check_imports(backend, file_format)
+    ray_address = ray_address or os.environ.get("RAY_ADDRESS")
+    if backend == "ray" and ray_address:
+        _check_address(ray_address)
     folder = Path(folder)
     _check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):
         _begin(folder, settings)
-        there = {path.name for path in folder.iterdir()}
-        missing = []
-        for chunk_deals in settings.chunks:
-            if settings.file_of(chunk_deals) in there:
-                progress(read_chunk(folder, settings, chunk_deals), False)
-            else:
-                missing.append(chunk_deals)
+        missing = _missing(folder, settings, progress)
         if not missing:
             return
         # The workers find the kernels compiled, which all of them would else do at once.
@@ -140,6 +139,17 @@ def _check_imports(backend: Backend, file_format: FileFormat) -> None:
             import ray  # noqa: F401
 
 
+def _check_address(address: str) -> None:
+    """Raise `ConnectionError` where nothing listens: Ray itself would try for a quarter hour."""
+    host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isdecimal():
+        return  # a form such as ``auto``, which Ray sees through at once
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise ConnectionError(f"no Ray cluster answers at {address}: {error}") from None
+
+
 def _check_folder(folder: Path) -> None:
     """Refuse a folder with files of something else."""
     if not folder.exists() or (folder / SETTINGS_FILE).exists():
@@ -172,6 +182,18 @@ def _check_settings(folder: Path, found: Settings, asked: Settings) -> None:
         raise ValueError(f"{folder} holds another sweep: {found.differences(asked)}")
 
 
+def _missing(folder: Path, settings: Settings, progress: Progress) -> list[range]:
+    """The deals of the chunks that are to be done; tell of those that are there."""
+    there = {path.name for path in folder.iterdir()}
+    missing = []
+    for deals in settings.chunks:
+        if settings.file_of(deals) in there:
+            progress(read_chunk(folder, settings, deals), False)
+        else:
+            missing.append(deals)
+    return missing
+
+
 def _on_this_machine(
     settings: Settings, chunks: list[range], backend: Backend, jobs: int | None
 ) -> Generator[Answers, None, None]:
@@ -188,7 +210,7 @@ def _on_this_machine(
         for answers in solved:  # noqa: UP028 - `yield from` would close `solved` with a warning
             yield answers
     except BrokenProcessPool as error:
-        raise WorkerDied(str(error).splitlines()[0]) from None
+        raise WorkerDied(str(error).partition("\n")[0]) from None
     finally:
         if stop is not None:
             stop.set()
@@ -220,7 +242,7 @@ def _on_ray(
         except RayTaskError:
             raise
         except RayError as error:
-            raise WorkerDied(str(error).splitlines()[0]) from None
+            raise WorkerDied(str(error).partition("\n")[0]) from None
 
 
 @contextmanager
@@ -231,7 +253,6 @@ def _ray_cluster(jobs: int | None, address: str | None) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    address = address or os.environ.get("RAY_ADDRESS")
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
     if address is None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
