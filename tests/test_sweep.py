@@ -118,7 +118,7 @@ def test_a_stopped_sweep_carries_on_and_its_files_are_the_same(tmp_path: Path) -
             sweep(stopped, "kawu-2", deals=range(50), chunk=10, progress=stop_at_new, **BY_THREAD)
         assert told == [False] * (n_done - 1) + [True]
         assert len(list(stopped.glob("chunk-*"))) == n_done
-    (stopped / "chunk-0000000020.parquet.part").write_bytes(b"what a kill leaves")
+    (stopped / "chunk-0000000000.parquet.part").write_bytes(b"what a kill leaves")
     ages = {path: path.stat().st_mtime_ns for path in stopped.glob("chunk-*.parquet")}
     sweep(stopped, "kawu-2", deals=range(50), chunk=10, **BY_THREAD)
     assert {path: path.stat().st_mtime_ns for path in ages} == ages

@@ -14,8 +14,9 @@ import numpy as np
 
 from pyramid_env.commands.arguments import add_objective, add_rules, rules_of
 from pyramid_env.pyramid import N_SLOTS
+from pyramid_env.solver import Objective
 from pyramid_env.solver.solving import DEFAULT_NODE_LIMIT
-from pyramid_env.solver.sweep import Backend, WorkerDied, sweep
+from pyramid_env.solver.sweep import Backend, Progress, WorkerDied, sweep
 from pyramid_env.solver.sweep_files import NONE, Answers, FileFormat, extra
 
 
@@ -63,55 +64,58 @@ def run(arguments: argparse.Namespace) -> int:
     """Sweep as the arguments say: 0, or 1 when a worker has died."""
     with extra("sweep"):
         from tqdm import tqdm
-    rules = rules_of(arguments)
-    count = _Count()
-    n_deals = arguments.deals.stop - arguments.deals.start
-    # The delay keeps the bar back where the arguments are refused.
-    with _ended_by_sigterm(), tqdm(total=n_deals, unit="deal", smoothing=0, delay=0.1) as bar:
-
-        def show(answers: Answers, is_new: bool) -> None:
-            count.add(answers, arguments.objective)
-            if not is_new:
-                bar.initial += len(answers)  # not of this run's pace
-            n_chunks = -(-n_deals // arguments.chunk)
-            bar.set_postfix_str(f"{count.n_chunks}/{n_chunks} chunks, {count}", refresh=False)
-            bar.update(len(answers))
-
-        try:
-            sweep(
-                arguments.out,
-                rules,
-                arguments.objective,
-                arguments.deals,
-                chunk=arguments.chunk,
-                node_limit=arguments.node_limit,
-                file_format=arguments.format,
-                backend=arguments.backend,
-                jobs=arguments.jobs,
-                ray_address=arguments.ray_address,
-                progress=show,
-            )
-        except WorkerDied as error:
-            print(f"pyramid_env sweep: a worker has died: {error}", file=sys.stderr)
-            return 1
+    count = _Count(arguments.objective, arguments.deals, arguments.chunk)
+    try:
+        # The delay keeps the bar back where the arguments are refused.
+        with (
+            _ended_by_sigterm(),
+            tqdm(total=count.n_asked, unit="deal", smoothing=0, delay=0.1) as bar,
+        ):
+            _sweep(arguments, lambda answers, is_new: count.show(bar, answers, is_new))
+    except WorkerDied as error:
+        print(f"pyramid_env sweep: a worker has died: {error}", file=sys.stderr)
+        return 1
     print(f"{arguments.out}: {count.n_deals} deals, {count}, {count.n_open} not decided")
     return 0
+
+
+def _sweep(arguments: argparse.Namespace, progress: Progress) -> None:
+    sweep(
+        arguments.out,
+        rules_of(arguments),
+        arguments.objective,
+        arguments.deals,
+        chunk=arguments.chunk,
+        node_limit=arguments.node_limit,
+        file_format=arguments.format,
+        backend=arguments.backend,
+        jobs=arguments.jobs,
+        ray_address=arguments.ray_address,
+        progress=progress,
+    )
 
 
 class _Count:
     """What a sweep has found so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, objective: Objective, deals: range, chunk: int) -> None:
+        self.n_asked = deals.stop - deals.start
+        self.chunk = chunk
+        self.least = {"win": 1, "cards": N_SLOTS, "moves": NONE + 1}[objective]
+        self.what = "cleared" if objective == "cards" else "won"
         self.n_chunks = self.n_deals = self.n_open = self.n_won = 0
 
-    def add(self, answers: Answers, objective: str) -> None:
-        """Count a chunk's answers."""
-        least = {"win": 1, "cards": N_SLOTS, "moves": NONE + 1}[objective]
+    def show(self, bar: Any, answers: Answers, is_new: bool) -> None:
+        """Count a chunk's answers and move the bar on."""
         self.n_chunks += 1
         self.n_deals += len(answers)
         self.n_open += int(np.count_nonzero(answers.status != "PROVED"))
-        self.n_won += int(np.count_nonzero(answers.value >= least))
-        self.what = "cleared" if objective == "cards" else "won"
+        self.n_won += int(np.count_nonzero(answers.value >= self.least))
+        if not is_new:
+            bar.initial += len(answers)  # not of this run's pace
+        in_all = -(-self.n_asked // self.chunk)
+        bar.set_postfix_str(f"{self.n_chunks}/{in_all} chunks, {self}", refresh=False)
+        bar.update(len(answers))
 
     def __str__(self) -> str:
         return f"{self.n_won / self.n_deals:.2%} {self.what}"
