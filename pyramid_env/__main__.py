@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from pyramid_env.commands import solve
+from pyramid_env.commands import solve, sweep
 
 
 class _Parser(argparse.ArgumentParser):
@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = _Parser(prog="pyramid_env", description="Pyramid Solitaire with an exact solver.")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in (solve,):
+    for command in (solve, sweep):
         command.add_parser(subparsers)
     arguments = parser.parse_args(argv)
     name = f"pyramid_env {arguments.command}"

@@ -49,6 +49,10 @@ KEPT_TO = {
     "stable_baselines3": {"integrations", "agents"},
     "sb3_contrib": {"integrations", "agents"},
     "matplotlib": {"agents", "evaluate"},
+    "filelock": {"solver"},
+    "joblib": {"solver"},
+    "pyarrow": {"solver"},
+    "ray": {"solver"},
 }
 """Libraries that only some parts may use."""
 
