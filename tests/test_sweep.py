@@ -294,7 +294,6 @@ def test_the_command_sweeps_and_says_what_it_found(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--rules", "chess"], "unknown rules 'chess'"),
         (["--draw", "0"], "draw=0 is not allowed"),
         (["--chunk", "0"], "chunk=0 is not allowed"),
         (["--jobs", "0"], "jobs=0 is not allowed"),
