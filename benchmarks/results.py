@@ -1,0 +1,56 @@
+"""`benchmarks/RESULTS.md`: what was measured, where, and by which command."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+
+_TITLE = """# Results
+
+Each section is written by the command that stands in it. Times are CPU time after warm-up; what
+counts are the ratios, which were measured in one run on one machine.
+"""
+
+
+def save_section(title: str, text: str, libraries: Sequence[str]) -> None:
+    """Write a section of the results in place of the one with its title, if there is one.
+
+    Above the text stand the command, machine, versions and commit. The file is replaced as a whole.
+    """
+    section = f"## {title}\n\n{_provenance(libraries)}\n\n{text.strip()}\n"
+    old = RESULTS.read_text("utf-8") if RESULTS.exists() else _TITLE
+    sections = re.split(r"(?m)^(?=## )", old)
+    others = [one.rstrip() + "\n" for one in sections if not one.startswith(f"## {title}\n")]
+    draft = RESULTS.with_suffix(".part")
+    draft.write_text("\n".join([others[0], *sorted([*others[1:], section])]), "utf-8")
+    draft.replace(RESULTS)
+
+
+def _provenance(libraries: Sequence[str]) -> str:
+    versions = ", ".join(f"{name} {version(name)}" for name in libraries)
+    return (
+        f"```sh\npython {shlex.join(sys.argv)}\n```\n\n{_processor()}, Python"
+        f" {platform.python_version()}, {versions}; commit {_commit()}, {date.today()}."
+    )
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    names = re.findall(r"model name\s*: (.*)", info.read_text()) if info.exists() else []
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _commit() -> str:
+    """The commit of this folder, marked where files differ from it."""
+    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    done = subprocess.run(command, cwd=RESULTS.parent, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
