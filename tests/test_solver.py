@@ -341,6 +341,7 @@ def test_a_best_move_keeps_the_value_and_no_move_betters_it(name: str) -> None:
         ({"cards": np.zeros(51, np.uint8)}, r"cards must be uint8\[52\], not uint8 of shape"),
         ({"cards": np.arange(52)}, r"cards must be uint8\[52\], not int64"),
         ({"cards": np.zeros(52, np.uint8)}, "cards must be the 52 of one deck"),
+        ({"cards": np.arange(64, 116, dtype=np.uint8)}, "cards must be the 52 of one deck"),
     ],
 )
 def test_bad_input_is_refused(arguments: dict[str, object], message: str) -> None:

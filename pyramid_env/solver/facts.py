@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pyramid_env.actions import Move, action_table
 from pyramid_env.cards import KING, N_CARDS, N_RANKS
-from pyramid_env.engine import ALL_CARDS, find_rank_bits
+from pyramid_env.engine import ALL_CARDS, find_rank_bits, is_position
 from pyramid_env.jit import kernel
 from pyramid_env.pyramid import FIRST_RESERVE, N_SLOTS, STOCK_TOP, WASTE_TOP, Place
 from pyramid_env.rules import Rules
@@ -37,13 +37,20 @@ FACTS_DTYPE = np.dtype(
 """What stays the same through all searches of a deal; cards are named by their bits."""
 
 
+GOOD, NO_DECK, NO_POSITION = range(3)
+"""What `check` finds."""
+
+
 @kernel
-def is_deck(cards: Any) -> Any:
-    """Whether cards (uint8[52]) are each number from 0 to 51 once."""
+def check(position: Any, cards: Any, rules_array: Any) -> int:
+    """Whether cards (uint8[52]) are one deck and a position is one of a game by the rules."""
     met = np.uint64(0)
     for i in range(N_CARDS):
-        met |= np.uint64(1) << np.uint64(cards[i])
-    return met == ALL_CARDS
+        if cards[i] < N_CARDS:
+            met |= np.uint64(1) << np.uint64(cards[i])
+    if met != ALL_CARDS:
+        return NO_DECK
+    return GOOD if is_position(position, rules_array[0]) else NO_POSITION
 
 
 def fill_facts(cards: NDArray[np.uint8], rules: Rules, facts: NDArray[np.void]) -> None:

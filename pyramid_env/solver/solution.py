@@ -9,6 +9,7 @@ from typing import Literal, get_args
 from pyramid_env.actions import Move
 
 Objective = Literal["win", "cards", "moves"]
+_OBJECTIVES = get_args(Objective)
 
 
 class Status(Enum):
@@ -68,7 +69,5 @@ class Solution:
 
 def check_objective(objective: str) -> None:
     """Raise `ValueError` unless it is one of the three objectives."""
-    if objective not in get_args(Objective):
-        raise ValueError(
-            f"objective={objective!r} is not allowed: one of {', '.join(get_args(Objective))}"
-        )
+    if objective not in _OBJECTIVES:
+        raise ValueError(f"objective={objective!r} is not allowed: one of {', '.join(_OBJECTIVES)}")

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from pyramid_env.actions import action_table
 from pyramid_env.cards import N_CARDS
-from pyramid_env.engine import compile_rules, is_position
+from pyramid_env.engine import compile_rules
 from pyramid_env.rules import MAX_PASSES, MAX_STOCK, Rules, get_rules
 from pyramid_env.solver import relaxation, search
-from pyramid_env.solver.facts import FACTS_DTYPE, fill_facts, is_deck
+from pyramid_env.solver.facts import FACTS_DTYPE, NO_DECK, NO_POSITION, check, fill_facts
 from pyramid_env.solver.moves import CARDS, MOVES, WIN
 from pyramid_env.solver.solution import Objective, Solution, Status, check_objective
 
@@ -95,9 +95,11 @@ def solve_position(
         raise ValueError(f"time_limit={time_limit!r} is not allowed: seconds above 0, or None")
     if cards.shape != (N_CARDS,) or cards.dtype != np.uint8:
         raise ValueError(f"cards must be uint8[52], not {cards.dtype} of shape {cards.shape}")
-    if not is_deck(cards):
+    in_range = 0 <= position < 2**64
+    found = check(np.uint64(position if in_range else 0), cards, compile_rules(rules))
+    if found == NO_DECK:
         raise ValueError("cards must be the 52 of one deck, each number from 0 to 51 once")
-    if not 0 <= position < 2**64 or not is_position(np.uint64(position), compile_rules(rules)[0]):
+    if found == NO_POSITION or not in_range:
         raise ValueError(f"position={position} is none of a game by {rules}")
     fill_facts(cards, rules, _workspace.facts)
     return _search(_Run(rules, node_limit, time_limit, stop), np.uint64(position), objective)
