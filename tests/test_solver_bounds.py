@@ -34,7 +34,9 @@ def relaxed_left(game: Game, win_only: bool, memo_size: int = 2**14) -> int:
     memo = relaxation.new_memo(memo_size)
     facts, rules = facts_of(game), compile_rules(game.rules)[0]
     while True:
-        left = relaxation.fewest_left(np.uint64(game.position), win_only, facts, rules, memo)
+        left = relaxation.fewest_left(
+            np.uint64(game.position), win_only, facts["partners"], facts, rules, memo
+        )
         if left != relaxation.MEMO_FULL:
             return int(left)
         memo = relaxation.grown(memo)
@@ -174,10 +176,26 @@ def test_cards_that_go_before_the_next_recycle_count_as_usable(name: str) -> Non
     n_buried = 0
     for game, _ in sample(name, 30, 300):
         rules = compile_rules(game.rules)[0]
-        usable = int(relaxation.usable_of(np.uint64(game.position), facts_of(game), rules))
+        facts = facts_of(game)
+        usable = int(
+            relaxation.usable_of(np.uint64(game.position), facts["partners"], facts, rules)
+        )
         assert removed_before_recycling(game) & ~usable == 0
         n_buried += usable != game.position & ALL_CARDS >> N_SLOTS << N_SLOTS
     assert n_buried > 0
+
+
+def test_a_card_of_the_waste_without_its_last_partner_buries_those_below() -> None:
+    game = game_at({"A1": "4C", "G6": "9S", "G7": "2S"}, "3C", "9H JC")
+    facts, rules = facts_of(game), compile_rules(game.rules)[0]
+    partners = facts["partners"].copy()
+    outside = int(engine.ALL_CARDS) & game.position >> N_SLOTS << N_SLOTS
+    assert relaxation.usable_of(np.uint64(game.position), partners, facts, rules) == outside
+    jack, two = N_SLOTS + 1, 27
+    partners[jack] &= ~np.uint64(1 << two)
+    partners[two] &= ~np.uint64(1 << jack)
+    left = relaxation.usable_of(np.uint64(game.position), partners, facts, rules)
+    assert left == 1 << (N_SLOTS + 2)  # the 3C of the stock
 
 
 # The bound on moves
@@ -185,7 +203,8 @@ def test_cards_that_go_before_the_next_recycle_count_as_usable(name: str) -> Non
 
 def bound(game: Game) -> Any:
     rules = compile_rules(game.rules)[0]
-    return bounds.fewest_moves_bound(np.uint64(game.position), facts_of(game), rules)
+    facts = facts_of(game)
+    return bounds.fewest_moves_bound(np.uint64(game.position), facts["partners"], facts, rules)
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -21,10 +21,13 @@ _FIELD = np.uint64(15)
 
 
 @kernel
-def fewest_moves_bound(position: Any, facts: Any, rules: Any) -> Any:
-    """A number of moves that no line to the goal can beat."""
+def fewest_moves_bound(position: Any, partners: Any, facts: Any, rules: Any) -> Any:
+    """A number of moves that no line to the goal can beat.
+
+    `partners` (uint64[52]) are the cards that each may still go with.
+    """
     if rules["goal"] == PYRAMID:
-        return _bound_for_pyramid(position, facts, rules)
+        return _bound_for_pyramid(position, partners, facts, rules)
     return _bound_for_all(position, facts, rules)
 
 
@@ -49,7 +52,7 @@ def _bound_for_all(position: Any, facts: Any, rules: Any) -> Any:
 
 
 @kernel
-def _bound_for_pyramid(position: Any, facts: Any, rules: Any) -> Any:
+def _bound_for_pyramid(position: Any, partners: Any, facts: Any, rules: Any) -> Any:
     """The removals of the pyramid, and the draws and recycles to get at the partners it needs.
 
     Stock cards, and behind them, one recycle later, those of the waste that cannot go before
@@ -57,7 +60,7 @@ def _bound_for_pyramid(position: Any, facts: Any, rules: Any) -> Any:
     without: where a rank has more cards there than partners at hand, so many of its partners.
     """
     stock = stock_of(position, rules)
-    usable = usable_of(position, facts, rules)
+    usable = usable_of(position, partners, facts, rules)
     buried = position & ~PYRAMID & ALL_CARDS & ~usable
     at_hand = tally_of(position & PYRAMID | usable & ~stock, facts["tallies"])
     needs = missing(tally_of(position & PYRAMID, facts["tallies"]), of_partners(at_hand))

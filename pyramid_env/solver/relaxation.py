@@ -135,16 +135,19 @@ def _store(pyramid: Any, tally: Any, left: Any, memo: Any) -> None:
 
 
 @inline_kernel
-def fewest_left(position: Any, win_only: Any, facts: Any, rules: Any, memo: Any) -> Any:
+def fewest_left(
+    position: Any, win_only: Any, partners: Any, facts: Any, rules: Any, memo: Any
+) -> Any:
     """The fewest pyramid cards that must stay: no line of the real game leaves fewer.
 
+    `partners` (uint64[52]) are the cards that each may still go with.
     With `win_only` it is 0 when the goal may be in reach, and any other number stands for "lost".
     Returns `MEMO_FULL` when the memo has to grow first; nothing is lost then. A memo answers for
     one deal and rules, and either with `win_only` or without.
     """
     loose = position & ~PYRAMID & ALL_CARDS
     if passes_left(position, rules) == 0:
-        usable = usable_of(position, facts, rules)
+        usable = usable_of(position, partners, facts, rules)
         if win_only and usable != loose and rules["goal"] != PYRAMID:
             return np.int64(1)
         loose = usable
@@ -154,29 +157,28 @@ def fewest_left(position: Any, win_only: Any, facts: Any, rules: Any, memo: Any)
 
 
 @inline_kernel
-def usable_of(position: Any, facts: Any, rules: Any) -> Any:
+def usable_of(position: Any, partners: Any, facts: Any, rules: Any) -> Any:
     """The cards outside the pyramid that may be removed before the waste is next turned over.
 
     As bits, rather too many than too few: from the top of the waste down, each card needs a partner
-    of its own in the pyramid, the reserve or, where that can be played, the stock. The first that
-    finds none and all below it cannot go. This holds with any draw: the partners are those of all
-    draws to come, and two cards of the waste never go with each other.
+    of its own in the pyramid, the reserve or, where that can be played, the stock, and one of
+    `partners`. The first that finds none and all below it cannot go. This holds with any draw: the
+    partners are those of all draws to come, and two cards of the waste never go with each other.
     """
     waste = waste_of(position, rules)
-    partners = position & (PYRAMID | rules["reserve"])
+    elsewhere = position & (PYRAMID | rules["reserve"])
     if rules["stock_playable"]:
-        partners |= stock_of(position, rules)
-    available = of_partners(tally_of(partners, facts["tallies"]))
-    outside = position & ~PYRAMID & ALL_CARDS
-    if missing(tally_of(waste, facts["tallies"]), available) == _0:
-        return outside
+        elsewhere |= stock_of(position, rules)
+    available = of_partners(tally_of(elsewhere, facts["tallies"]))
     needed = _0
-    while True:
+    while waste:
         card = highest(waste)
         needed += facts["ones"][card]
-        if missing(needed, available):
-            return outside & ~waste
+        is_king = facts["ones"][card] == _0
+        if missing(needed, available) or (partners[card] & elsewhere == _0 and not is_king):
+            break
         waste ^= _1 << card
+    return position & ~PYRAMID & ALL_CARDS & ~waste
 
 
 @inline_kernel

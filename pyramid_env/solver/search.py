@@ -137,14 +137,17 @@ def begin(
     progress["nodes"], progress["met"], progress["line_length"] = 0, 0, 0
     for i in range(search.visited.size):
         search.visited[np.uint64(i)] = _0
+    partners = progress["partners"]
+    for i in range(N_CARDS):
+        partners[np.uint64(i)] = facts["partners"][np.uint64(i)]
     progress["best"] = _value(position, 0, question, rules)
-    progress["ceiling"] = _highest_value(position, 0, NO_LINE, question, facts, rules, memo)
+    progress["ceiling"] = _highest_value(
+        position, 0, NO_LINE, question, partners, facts, rules, memo
+    )
     if progress["ceiling"] == _NO_ROOM:
         return MEMO_FULL
-    for i in range(N_CARDS):
-        progress["partners"][np.uint64(i)] = facts["partners"][np.uint64(i)]
     progress["depth"] = 0
-    _enter(search.levels[0], position, _0, question, progress["partners"], facts, rules)
+    _enter(search.levels[0], position, _0, question, partners, facts, rules)
     return DONE
 
 
@@ -181,7 +184,9 @@ def go_on(
         if not is_new and (question != MOVES or met_after[place] <= n_moves):
             _be_done_with_move(level, question, partners, rules)
             continue
-        highest = _highest_value(child, n_moves, progress["best"], question, facts, rules, memo)
+        highest = _highest_value(
+            child, n_moves, progress["best"], question, partners, facts, rules, memo
+        )
         if highest == _NO_ROOM:
             return MEMO_FULL
         visited[place], met_after[place] = child, n_moves
@@ -259,14 +264,21 @@ def _value(position: Any, n_moves: Any, question: Any, rules: Any) -> Any:
 
 @inline_kernel
 def _highest_value(
-    position: Any, n_moves: Any, best: Any, question: Any, facts: Any, rules: Any, memo: Any
+    position: Any,
+    n_moves: Any,
+    best: Any,
+    question: Any,
+    partners: Any,
+    facts: Any,
+    rules: Any,
+    memo: Any,
 ) -> Any:
     """No line through a position that takes `n_moves` is worth more; `_NO_ROOM` for a full memo."""
     if question == MOVES:
-        value = -np.int64(n_moves) - fewest_moves_bound(position, facts, rules)
+        value = -np.int64(n_moves) - fewest_moves_bound(position, partners, facts, rules)
         if value <= best:
             return value
-    left = fewest_left(position, question != CARDS, facts, rules, memo)
+    left = fewest_left(position, question != CARDS, partners, facts, rules, memo)
     if left < 0:
         return np.int64(_NO_ROOM)
     if question == CARDS:
