@@ -272,7 +272,7 @@ def test_a_position_and_cards_are_solved_like_the_game() -> None:
 # Relations between answers
 
 
-def values(rules: Rules | str, objective: Objective = "win", n: int = 40) -> list[int]:
+def values(rules: Rules | str, objective: Objective = "win", n: int = 100) -> list[int]:
     solutions = solve_batch(range(1000, 1000 + n), rules, objective)
     assert all(solution.is_proved for solution in solutions)
     return [int(solution.value or 0) for solution in solutions]
@@ -298,6 +298,14 @@ def test_covered_pairs_and_a_playable_stock_never_hurt(name: str) -> None:
     covered = values(replace(rules, covered_pairs=True))
     face_down = values(replace(rules, stock_playable=False))
     assert all(a <= b <= c for a, b, c in zip(face_down, plain, covered, strict=True))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_no_line_to_the_goal_is_shorter_than_the_fewest_moves(name: str) -> None:
+    for number, fewest in enumerate(solve_batch(range(1000, 1020), name, "moves"), start=1000):
+        line = solve(Game(number, name)).moves
+        assert (fewest.value is None) == (not line)
+        assert fewest.value is None or fewest.value <= len(line)
 
 
 @pytest.mark.parametrize("name", [name for name, rules in PRESETS.items() if rules.goal != "all"])
