@@ -138,6 +138,10 @@ def test_a_card_that_can_go_with_each_partner_it_has_left_goes_now() -> None:
     del table["G5"]
     game = game_at(table, "3C 2D", "JC", rules)
     assert set(tried(game, WIN)) == {Move.parse("F5+G6"), Move.parse("G6+W")}
+    # 2H can go with JC, but with JS only after 2S, with which JS can go.
+    table["G1"] = "2H"
+    game = game_at(table, "3C 2D", "JC", rules)
+    assert set(tried(game, WIN)) == {Move.parse("F5+G6"), Move.parse("G6+W")}
 
 
 def test_fault_17_nothing_of_stock_or_waste_is_forced_where_three_are_drawn() -> None:
