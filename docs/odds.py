@@ -96,11 +96,12 @@ With all cards known, by other programs:
   [Solitaire Laboratory](http://solitairelaboratory.com/pyramidgiza.html) calls it guesswork.
 - **Overlap.** Some let a card pair with one that it alone covers, called *overlap discards* there
   and `covered_pairs` here.
-- **The stock.** With unlimited passes the shares agree. In a single pass those of Solitaire Win Rates
-  are about a twentieth lower than ours, so something about the stock must differ, which its pages do
-  not tell. It is not that the stock's top card can be played: without that, `kawu-1` is down to
-  3.9 % (30,000 deals). The wins behind our figures hold: those of deals 0 to 9,999 of `kawu-1`,
-  `classic` and `covered` were replayed in a second, slow program of the rules (`tests/reference.py`).
+- **The stock.** With unlimited passes the shares agree. In a single pass those of Solitaire Win
+  Rates are about a twentieth lower than ours, so something about the stock must differ, which its
+  pages do not tell. It is not that the stock's top card can be played: without that, `kawu-1` is
+  down to 3.9 % (30,000 deals). The wins behind our figures hold: those of deals 0 to 9,999 of
+  `kawu-1`, `classic` and `covered` were replayed in a second, slow program of the rules
+  (`tests/reference.py`).
 - No figures were found for `tuts-tomb`: Microsoft's Tut's Tomb
   [also had the overlap rule](http://www.solitairelaboratory.com/pyramid.html).
 
