@@ -15,7 +15,7 @@ from pyramid_env.engine import ALL_CARDS, find_rank_bits, is_position
 from pyramid_env.jit import kernel
 from pyramid_env.pyramid import FIRST_RESERVE, N_SLOTS, STOCK_TOP, WASTE_TOP, Place
 from pyramid_env.rules import Rules
-from pyramid_env.solver import tally
+from pyramid_env.solver.tally import TABLE_SHAPE, fill_table, one_card
 
 _N_RANK_PAIRS = (KING - 1) // 2
 
@@ -27,7 +27,7 @@ FACTS_DTYPE = np.dtype(
         # the other is free. None for a king.
         ("partners", np.uint64, (N_CARDS,)),
         ("ones", np.uint64, (N_CARDS,)),  # the tally of each card alone
-        ("tallies", np.uint64, tally.TABLE_SHAPE),  # the table of `tally.tally_of`
+        ("tallies", np.uint64, TABLE_SHAPE),  # the table of `tally.tally_of`
         # Kings, and the cards of some of the six pairs of ranks: bit i of the index stands for
         # ranks i + 1 and 12 - i.
         ("rank_pairs", np.uint64, (2**_N_RANK_PAIRS,)),
@@ -67,8 +67,8 @@ def _write_facts(cards: Any, meeting: Any, facts_array: Any) -> None:
         rank = np.uint64(cards[bit] % N_RANKS + 1)
         mates = facts["rank_bits"][np.uint64(KING) - rank] if rank < KING else np.uint64(0)
         facts["partners"][bit] = mates & meeting[bit]
-        facts["ones"][bit] = tally.one_card(rank)
-    tally.fill_table(facts["ones"], facts["tallies"])
+        facts["ones"][bit] = one_card(rank)
+    fill_table(facts["ones"], facts["tallies"])
     for i in range(2**_N_RANK_PAIRS):
         pairs = facts["rank_bits"][np.uint64(KING)]
         for j in range(_N_RANK_PAIRS):
