@@ -18,6 +18,7 @@ from safetensors.numpy import save_file
 
 from agents.agent import ActionMasks, Actions, Agent, Observations
 from pyramid_env.actions import action_table
+from pyramid_env.files import replacing
 from pyramid_env.observation import Information, observation_space
 from pyramid_env.rules import Rules
 
@@ -104,16 +105,13 @@ class LearnedAgent(Agent):
 
 
 def write_policy(path: str | Path, config: PolicyConfig, weights: Weights) -> None:
-    """Write a policy file, under a temporary name first."""
-    path = Path(path)
+    """Write a policy file, whole or not at all."""
     text = json.dumps({"format": POLICY_FORMAT, **dataclasses.asdict(config)})
-    temporary = path.with_name(path.name + ".part")
-    save_file(
-        {name: np.ascontiguousarray(weights[name], dtype=np.float32) for name in config.shapes()},
-        temporary,
-        metadata={"policy": text},
-    )
-    temporary.replace(path)
+    tensors = {
+        name: np.ascontiguousarray(weights[name], dtype=np.float32) for name in config.shapes()
+    }
+    with replacing(Path(path)) as draft:
+        save_file(tensors, draft, metadata={"policy": text})
 
 
 def read_policy(path: str | Path) -> tuple[PolicyConfig, Weights]:

@@ -13,6 +13,7 @@ from typing import Any
 from rich.table import Table
 
 from agents.comparison import AgentSummary, Comparison
+from pyramid_env.files import replacing
 
 # What the columns say, for the reader of a table: deals won, the Wilson interval of that share,
 # winnable deals won, mean pyramid cards removed, mean cards short of the optimum, median number of
@@ -128,9 +129,8 @@ def write_report(comparison: Comparison, out: Path, versions: dict[str, str]) ->
         "comparison.png": lambda path: _draw_chart(comparison, path),
     }
     for name, write in writers.items():
-        temporary = out / f"{name}.part"
-        write(temporary)
-        temporary.replace(out / name)
+        with replacing(out / name) as draft:
+            write(draft)
     return [out / name for name in writers]
 
 

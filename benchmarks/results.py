@@ -12,6 +12,8 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
+from pyramid_env.files import replacing
+
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
 _TITLE = """# Results
@@ -30,9 +32,8 @@ def save_section(title: str, text: str, libraries: Sequence[str]) -> None:
     old = RESULTS.read_text("utf-8") if RESULTS.exists() else _TITLE
     sections = re.split(r"(?m)^(?=## )", old)
     others = [one.rstrip() + "\n" for one in sections if not one.startswith(f"## {title}\n")]
-    draft = RESULTS.with_suffix(".part")
-    draft.write_text("\n".join([others[0], *sorted([*others[1:], section])]), "utf-8")
-    draft.replace(RESULTS)
+    with replacing(RESULTS) as draft:
+        draft.write_text("\n".join([others[0], *sorted([*others[1:], section])]), "utf-8")
 
 
 def _provenance(libraries: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pyramid_env import engine
+from pyramid_env.actions import Move
 from pyramid_env.deals import Deal
 from pyramid_env.engine import (
     MAX_LEGAL,
@@ -156,3 +157,10 @@ def facts_of(game: Game) -> Any:
     facts = np.empty(1, FACTS_DTYPE)
     fill_facts(game.deal.array, game.rules, facts)
     return facts[0]
+
+
+def after(game: Game, move: Move) -> Game:
+    """A copy of the game in which the move has been played."""
+    child = game.copy()
+    child.play(move)
+    return child

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 LAYERS = (
-    ("cards", "pyramid", "rules", "jit"),
+    ("cards", "pyramid", "rules", "jit", "files"),
     ("deals", "actions"),
     ("engine",),
     ("game", "hint", "observation", "rendering", "picture", "solver"),

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from plain_search import SAMPLES, facts_of, random_rules, sample
+from plain_search import SAMPLES, after, facts_of, random_rules, sample
 from positions import game_at
 
 from pyramid_env import engine
-from pyramid_env.actions import Move
 from pyramid_env.cards import KING, rank_of
 from pyramid_env.engine import compile_rules
 from pyramid_env.game import Game
@@ -19,12 +18,6 @@ from pyramid_env.rules import Rules
 from pyramid_env.solver import bounds, relaxation
 
 ALL_CARDS = int(engine.ALL_CARDS)
-
-
-def after(game: Game, move: Move) -> Game:
-    child = game.copy()
-    child.play(move)
-    return child
 
 
 # The relaxed game

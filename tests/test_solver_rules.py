@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from plain_search import SAMPLES, Answers, facts_of, plain_answers, sample
+from plain_search import SAMPLES, Answers, after, facts_of, plain_answers, sample
 from positions import game_at
 
 from pyramid_env import engine
@@ -34,12 +34,6 @@ def tried(game: Game, question: int) -> list[Move]:
     for action, cards in zip(actions[:count], removed, strict=False):
         assert engine.removed_by(action, np.uint64(game.position), rules) == cards
     return [action_table(game.rules)[int(action)] for action in actions[:count]]
-
-
-def after(game: Game, move: Move) -> Game:
-    child = game.copy()
-    child.play(move)
-    return child
 
 
 # The moves that are tried

@@ -30,6 +30,7 @@ from agents.training.imitation import imitate_hint
 from agents.training.network import ResidualTrunk, policy_weights, set_policy_weights
 from agents.versions import package_versions
 from pyramid_env.deals import FIRST_HELD_OUT_NUMBER
+from pyramid_env.files import replacing
 from pyramid_env.integrations.sb3 import PlacePolicy, PyramidVecEnv
 from pyramid_env.observation import Information
 from pyramid_env.rules import get_rules
@@ -278,9 +279,8 @@ def save_checkpoint(model: Any, out: Path) -> None:
         "optimizer": model.policy.optimizer.state_dict(),
         "steps": model.num_timesteps,
     }
-    temporary = out / "checkpoint.pt.part"
-    torch.save(state, temporary)
-    temporary.replace(out / "checkpoint.pt")
+    with replacing(out / "checkpoint.pt") as draft:
+        torch.save(state, draft)
 
 
 def load_checkpoint(model: Any, out: Path) -> int:
@@ -293,7 +293,6 @@ def load_checkpoint(model: Any, out: Path) -> int:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file under a temporary name, then rename it."""
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(text)
-    temporary.replace(path)
+    """Write a file whole or not at all."""
+    with replacing(path) as draft:
+        draft.write_text(text)

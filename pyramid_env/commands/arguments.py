@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import get_args
 
 from pyramid_env.rules import PRESETS, Goal, Rules, get_rules
-from pyramid_env.solver import Objective
+from pyramid_env.solver import DEFAULT_NODE_LIMIT, Objective
 
 
 def add_rules(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +52,17 @@ def add_objective(parser: argparse.ArgumentParser) -> None:
         default="win",
         help="can the goal be reached, the most pyramid cards that can go, or the fewest moves to"
         " the goal (default: %(default)s)",
+    )
+
+
+def add_node_limit(parser: argparse.ArgumentParser) -> None:
+    """Add `--node-limit`."""
+    parser.add_argument(
+        "--node-limit",
+        type=int,
+        default=DEFAULT_NODE_LIMIT,
+        metavar="N",
+        help="positions that the search of a deal may meet (default: %(default)s)",
     )
 
 

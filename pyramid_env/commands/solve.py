@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from pyramid_env.cards import card_text
-from pyramid_env.commands.arguments import add_objective, add_rules, rules_of
+from pyramid_env.commands.arguments import add_node_limit, add_objective, add_rules, rules_of
 from pyramid_env.commands.deal_lists import STDIN, ListedDeal, deals_of_words, read_deals
 from pyramid_env.deals import Deal
+from pyramid_env.files import replacing
 from pyramid_env.game import Game
 from pyramid_env.pyramid import N_SLOTS
 from pyramid_env.rules import PRESETS, Rules
-from pyramid_env.solver import DEFAULT_NODE_LIMIT, Solution, solve_batch
+from pyramid_env.solver import Solution, solve_batch
 
 _COLUMNS = ("deal", "status", "value", "lower", "upper", "moves", "nodes")
 
@@ -52,13 +53,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add("--format", choices=("text", "csv", "json"), default="text")
     add("--output", type=Path, metavar="PATH", help="write to a file instead of standard output")
     add("--jobs", type=int, metavar="N", help="deals solved at once (default: one a core)")
-    add(
-        "--node-limit",
-        type=int,
-        default=DEFAULT_NODE_LIMIT,
-        metavar="N",
-        help="positions that the search of a deal may meet (default: %(default)s)",
-    )
+    add_node_limit(parser)
     add("--time-limit", type=float, metavar="SECONDS", help="for a deal (default: none)")
     add_rules(parser)
     parser.set_defaults(run=run)
@@ -89,7 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is None:
         sys.stdout.write(text)
     else:
-        _write(arguments.output, text)
+        with replacing(arguments.output) as draft:
+            draft.write_text(text, encoding="utf-8")
     return 0
 
 
@@ -117,16 +113,6 @@ def _check_output(path: Path | None) -> None:
         raise ValueError(f"--output {path} is a folder: name a file")
     if path is not None and not path.parent.is_dir():
         raise ValueError(f"--output {path}: there is no folder {path.parent}")
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    temporary = path.with_name(f"{path.name}.part")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _records(deals: Sequence[ListedDeal], solutions: Sequence[Solution]) -> list[dict[str, Any]]:

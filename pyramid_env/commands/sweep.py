@@ -12,10 +12,9 @@ from typing import Any, NoReturn, get_args
 
 import numpy as np
 
-from pyramid_env.commands.arguments import add_objective, add_rules, rules_of
+from pyramid_env.commands.arguments import add_node_limit, add_objective, add_rules, rules_of
 from pyramid_env.pyramid import N_SLOTS
 from pyramid_env.solver import Objective
-from pyramid_env.solver.solving import DEFAULT_NODE_LIMIT
 from pyramid_env.solver.sweep import Backend, Progress, WorkerDied, sweep
 from pyramid_env.solver.sweep_files import NONE, Answers, FileFormat, extra
 
@@ -36,13 +35,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--chunk", type=int, default=10_000, metavar="N", help="deals a file")
     parser.add_argument("--format", default="parquet", choices=get_args(FileFormat))
-    parser.add_argument(
-        "--node-limit",
-        type=int,
-        default=DEFAULT_NODE_LIMIT,
-        metavar="N",
-        help="positions that the search of one deal may meet (default: %(default)s)",
-    )
+    add_node_limit(parser)
     parser.add_argument(
         "--backend",
         default="loky",

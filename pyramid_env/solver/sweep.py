@@ -14,13 +14,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from pyramid_env.files import PART
 from pyramid_env.rules import Rules, get_rules
 from pyramid_env.solver.batch import solve_batch
 from pyramid_env.solver.solution import Objective
 from pyramid_env.solver.solving import DEFAULT_NODE_LIMIT
 from pyramid_env.solver.sweep_files import (
     LOCK_FILE,
-    PART,
     SETTINGS_FILE,
     Answers,
     FileFormat,

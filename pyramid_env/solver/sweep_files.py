@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from pyramid_env.files import replacing
 from pyramid_env.rules import Rules
 from pyramid_env.solver.solution import Objective, Solution, check_objective
 
@@ -27,7 +28,6 @@ NONE = -1
 
 SETTINGS_FILE = "sweep.json"
 LOCK_FILE = "sweep.lock"
-PART = ".part"
 
 _NULLABLE = ("value", "lower", "upper")
 
@@ -220,9 +220,7 @@ def read_chunk(folder: Path, settings: Settings, deals: range) -> Answers:
     try:
         answers = read(path)
     except ValueError as error:  # PyArrow's errors are such too
-        raise ValueError(
-            f"{path} cannot be read ({error}): delete it to have it done again"
-        ) from None
+        raise ValueError(f"{path} cannot be read ({error}): {again}") from None
     if not np.array_equal(answers.deal, np.arange(deals.start, deals.stop)):
         raise ValueError(f"{path} holds other deals than {deals}: {again}")
     return answers
@@ -272,13 +270,11 @@ def _as_dict(settings: Settings) -> dict[str, Any]:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    temporary = path.with_name(path.name + PART)
-    with temporary.open("wb") as file:
+    """Write a file whole or not at all, and to the disk before it has its name."""
+    with replacing(path) as draft, draft.open("wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    temporary.replace(path)
 
 
 def _csv_bytes(answers: Answers) -> bytes:

@@ -1,0 +1,29 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+PART = ".part"
+"""Ends the name of a file that is being written."""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path beside `path` to write to; it takes the place of `path` unless an error comes first.
+
+    >>> from tempfile import mkdtemp
+    >>> path = Path(mkdtemp()) / "answer.txt"
+    >>> with replacing(path) as draft:
+    ...     _ = draft.write_text("42")
+    >>> path.read_text()
+    '42'
+    """
+    draft = path.with_name(path.name + PART)
+    try:
+        yield draft
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
