@@ -1,9 +1,11 @@
 """How kernels are compiled and cached, and the bit operations they are written with.
 
 A kernel is a Python function that numba compiles: `kernel` is the one decorator for all of them.
-Machine code is cached on disk. Numba on its own would look at the one file that holds a function,
-and keep code that was inlined from another file; here every cached kernel is stamped with a digest
-of its file and all files that it imports, so stale machine code is never run.
+Machine code is cached on disk. Numba's own cache looks at the one file that holds a function, and
+keeps code that was inlined from another; two processes that compile at once can exchange each
+other's code in it; and before it loads anything it sets up all that a compiler needs, for half a
+second. Here each piece of code is a file of its own, and its name is a digest of all that the code
+depends on: a file is right or it is not there.
 
 Positions are unsigned 64-bit integers, and in numba an unsigned meeting a signed one turns into a
 float or a signed integer. So kernels name their constants `np.uint64`, and index with unsigned
@@ -12,12 +14,18 @@ integers, which also spares the check for negative indices.
 
 from __future__ import annotations
 
-import ast
 import getpass
 import hashlib
 import os
+import pickle
+import re
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+import uuid
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,10 +33,28 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from numba.core import types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserWideCacheLocator
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
+from numba.core.sigutils import normalize_signature
 from numba.extending import intrinsic, overload
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_PACKAGES = Path(__file__).parents[1]
+"""The folder that holds this package."""
+
+_UNUSED_SECONDS = 30 * 24 * 3600
+"""Machine code that nobody has loaded for so long is of sources that are gone."""
+
+_IMPORT = re.compile(
+    rb"(?:^|[;:])[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+(\([^)]*\)|[^\n;]*)", re.MULTILINE
+)
+"""An import: the module in front, if there is one, and the names. It may find too many."""
+
+_notices: list[str] = []
+"""What is still to be said when something has to be compiled."""
 
 
 @cache
@@ -42,61 +68,97 @@ def source_digest(path: Path) -> str:
             to_read.append(imported)
     digest = hashlib.sha256()
     for file in sorted(found):
-        digest.update(file.read_bytes())
+        source = _read(file)
+        digest.update(b"%s %d " % (os.fsencode(os.path.relpath(file, _PACKAGES)), len(source)))
+        digest.update(source)
     return digest.hexdigest()
 
 
 @cache
+def _read(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+@cache
 def _imported_files(path: Path) -> frozenset[Path]:
-    """The files beside this package that a file imports."""
+    """The files beside this package that a file imports; parsing it would take ten times as long.
+
+    A file too many costs a compilation that was not needed, one too few could hide a change.
+    """
+    code = re.sub(rb"#.*", b"", _read(path)).replace(b"\\\n", b" ")
     modules: set[str] = set()
-    for node in _statements(ast.parse(path.read_bytes())):
-        if isinstance(node, ast.Import):
-            modules.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            modules.add(node.module)
-            modules.update(f"{node.module}.{alias.name}" for alias in node.names)
-    root = Path(__file__).parents[1]
-    stems = [root.joinpath(*module.split(".")) for module in modules]
+    for home, names in _IMPORT.findall(code):
+        found = [name.decode() for name in re.findall(rb"[\w.]+", names)]
+        modules.update(
+            [home.decode(), *(f"{home.decode()}.{name}" for name in found)] if home else found
+        )
+    stems = [_PACKAGES.joinpath(*module.split(".")) for module in modules]
     files = {file for stem in stems for file in (stem.with_suffix(".py"), stem / "__init__.py")}
     return frozenset(file for file in files if file.is_file())
 
 
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """All statements under a node; `ast.walk` would also go through every expression."""
-    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
-        for child in getattr(node, field, ()):
-            yield child
-            yield from _statements(child)
+class _KernelCache(NullCache):  # type: ignore[misc]
+    """The machine code of one kernel, a file for each signature and kind of machine."""
 
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._name = f"{function.__module__}.{function.__name__}"
+        # Taken now, not when the code is saved: by then the file may say something else.
+        sources = source_digest(Path(function.__code__.co_filename))
+        self._identity = (
+            sources,
+            function.__qualname__,
+            function.__code__.co_firstlineno,
+            sys.implementation.cache_tag,
+            numba.__version__,
+        )
 
-class _KernelCacheLocator(UserWideCacheLocator):  # type: ignore[misc]
-    """Cache files outside the (maybe read-only) install, stamped with all sources."""
+    @property
+    def cache_path(self) -> str:
+        return str(cache_folder())
 
-    def __init__(self, py_func: Any, py_file: str) -> None:
-        super().__init__(py_func, py_file)
-        self._source = Path(py_file)
-        self._cache_path = str(cache_folder() / self.get_suitable_cache_subpath(py_file))
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The code for a signature, or None.
 
-    def get_source_stamp(self) -> tuple[str, Any]:
-        return source_digest(self._source), super().get_source_stamp()
+        Only the runtime's symbols are set up: the compiler needs more, and sees to it itself.
+        """
+        file = self._file(sig, target_context.codegen())
+        content = b""
+        with suppress(OSError):
+            content = file.read_bytes()
+            os.utime(file)
+        digest, data = content[:32], content[32:]
+        # A file can be cut short where a disk is full or a machine fails.
+        if digest == hashlib.sha256(data).digest():
+            rtsys.initialize(target_context)
+            result = CompileResult._rebuild(target_context, *pickle.loads(data))
+            if result.signature.args == normalize_signature(sig)[0]:
+                return result
+        if _notices:
+            print(_notices.pop(), file=sys.stderr, flush=True)
+        return None
 
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save code; where that is not possible, the next process compiles again."""
+        if data.library.has_dynamic_globals:
+            warnings.warn(f"{self._name} holds an address, so it is not cached", stacklevel=2)
+            return
+        content = dumps(data._reduce())
+        file = self._file(sig, data.codegen)
+        draft = file.with_suffix(f".{uuid.uuid4().hex}")
+        with suppress(OSError):
+            draft.write_bytes(hashlib.sha256(content).digest() + content)
+            draft.replace(file)
+            self._drop_unused()
 
-class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
-    """Files named by their sources: those of older ones are not even opened.
+    def _file(self, sig: Any, codegen: Any) -> Path:
+        key = repr((*self._identity, sig, codegen.magic_tuple()))
+        return cache_folder() / f"{self._name}.{hashlib.sha256(key.encode()).hexdigest()[:32]}.code"
 
-    They may hold types that no longer exist, or be read while they are being replaced.
-    """
-
-    _locator_classes = (_KernelCacheLocator,)
-
-    def get_filename_base(self, fullname: str, abiflags: str) -> str:
-        digest = self.locator.get_source_stamp()[0]
-        return f"{super().get_filename_base(fullname, abiflags)}.{digest[:16]}"
-
-
-class _KernelCache(FunctionCache):  # type: ignore[misc]
-    _impl_class = _KernelCacheImpl
+    def _drop_unused(self) -> None:
+        """Remove this kernel's files of old; loading one makes it young."""
+        for file in cache_folder().glob(f"{self._name}.*"):
+            if file.stat().st_mtime < time.time() - _UNUSED_SECONDS:
+                file.unlink()
 
 
 @cache
@@ -112,7 +174,13 @@ def cache_folder() -> Path:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError:
         folder = Path(tempfile.gettempdir()) / f"pyramid-env-{getpass.getuser()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
     return folder
+
+
+def announce_compiling() -> None:
+    """Say so on stderr, once, if this process has to compile a kernel: for scripts."""
+    _notices[:] = ["compiling the game's kernels for this machine, once: up to 20 seconds"]
 
 
 def kernel(function: F) -> F:
@@ -133,7 +201,7 @@ def _compiled(function: F, forceinline: bool) -> F:
     if numba.config.DISABLE_JIT:
         return function
     dispatcher = numba.njit(nogil=True, error_model="numpy", forceinline=forceinline)(function)
-    dispatcher._cache = _KernelCache(dispatcher.py_func)
+    dispatcher._cache = _KernelCache(function)
     return dispatcher  # type: ignore[no-any-return]
 
 

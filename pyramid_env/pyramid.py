@@ -16,6 +16,7 @@ slots 7 and 8 (``D2`` and ``D3``).
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NewType
 
 Slot = NewType("Slot", int)
@@ -49,6 +50,7 @@ def covers_of(slot: Slot) -> tuple[Slot, ...]:
     return Slot(slot + row + 1), Slot(slot + row + 2)
 
 
+@cache
 def lies_above(slot: Slot, other: Slot) -> bool:
     """Whether `other` has to go before `slot` can: it covers it, directly or through others."""
     return any(cover == other or lies_above(cover, other) for cover in covers_of(slot))
