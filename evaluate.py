@@ -15,6 +15,7 @@ from agents.registry import load_agent
 from agents.report import rich_table, write_report
 from agents.versions import package_versions
 from pyramid_env.deals import FIRST_TRAINING_NUMBER
+from pyramid_env.jit import announce_compiling
 from pyramid_env.rules import get_rules
 
 
@@ -82,6 +83,7 @@ def run(arguments: Arguments, console: Console) -> None:
 
 def main() -> int:
     """Compare as the command line says; the exit code."""
+    announce_compiling()
     arguments = tyro.cli(Arguments)
     try:
         run(arguments, Console())

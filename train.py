@@ -7,10 +7,12 @@ import sys
 import tyro
 
 from agents.training.ppo import PPOConfig, train_ppo
+from pyramid_env.jit import announce_compiling
 
 
 def main() -> int:
     """Train as the command line says; the exit code."""
+    announce_compiling()
     config = tyro.cli(PPOConfig)
     try:
         best = train_ppo(config)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from pyramid_env.commands import solve, sweep
+from pyramid_env.jit import announce_compiling
 
 
 class _Parser(argparse.ArgumentParser):
@@ -23,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     0 is success, 2 wrong input, 130 Ctrl-C.
     """
+    announce_compiling()
     parser = _Parser(prog="pyramid_env", description="Pyramid Solitaire with an exact solver.")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command in (solve, sweep):

@@ -38,7 +38,8 @@ from numba.core.compiler import CompileResult
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
-from numba.extending import intrinsic, overload
+from numba.core.types.misc import unliteral
+from numba.extending import intrinsic, lower_cast, overload
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -167,20 +168,24 @@ def cache_folder() -> Path:
 
     ``NUMBA_CACHE_DIR`` where set, else the user's cache folder, else the temporary folder.
     """
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = Path(numba.config.CACHE_DIR or home / "pyramid-env")
     try:
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        folder = Path(numba.config.CACHE_DIR or home / "pyramid-env")
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
-    except OSError:
-        folder = Path(tempfile.gettempdir()) / f"pyramid-env-{getpass.getuser()}"
-        folder.mkdir(mode=0o700, exist_ok=True)
+    except (OSError, RuntimeError):  # a user without a home is the second
+        user = getattr(os, "getuid", getpass.getuser)()
+        folder = Path(tempfile.gettempdir()) / f"pyramid-env-{user}"
+        # Where even that fails, kernels are not kept.
+        with suppress(OSError):
+            folder.mkdir(mode=0o700, exist_ok=True)
     return folder
 
 
 def announce_compiling() -> None:
-    """Say so on stderr, once, if this process has to compile a kernel: for scripts."""
-    _notices[:] = ["compiling the game's kernels for this machine, once: up to 20 seconds"]
+    """For scripts: say once, if stderr is a terminal, when there are kernels to be compiled."""
+    if sys.stderr.isatty():
+        _notices[:] = ["compiling the game's kernels for this machine, once: up to 20 seconds"]
 
 
 def kernel(function: F) -> F:
@@ -202,7 +207,29 @@ def _compiled(function: F, forceinline: bool) -> F:
         return function
     dispatcher = numba.njit(nogil=True, error_model="numpy", forceinline=forceinline)(function)
     dispatcher._cache = _KernelCache(function)
+    template_of = dispatcher.get_call_template
+    dispatcher.get_call_template = lambda args, kws: template_of(
+        [_plain(type_) for type_ in args], {name: _plain(type_) for name, type_ in kws.items()}
+    )
     return dispatcher  # type: ignore[no-any-return]
+
+
+def _plain(given: Any) -> Any:
+    """The type as which a kernel hands an argument to another.
+
+    Numba would compile the called kernel anew for a constant, a small integer, and an array in a
+    record of each length; what depends on the caller, inlining sees in any case.
+    """
+    plain: Any = unliteral(given)
+    if isinstance(plain, types.NestedArray):
+        return types.Array(plain.dtype, plain.ndim, "C", readonly=not plain.mutable)
+    return types.int64 if plain in types.signed_domain else plain
+
+
+@lower_cast(types.NestedArray, types.Array)  # type: ignore[untyped-decorator]
+def _array_in_record_to_array(context: Any, builder: Any, old: Any, new: Any, value: Any) -> Any:
+    """The two are represented alike; numba itself has no reason to turn one into the other."""
+    return value
 
 
 def popcount(bits: Any) -> Any:
