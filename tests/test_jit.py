@@ -58,7 +58,7 @@ CALLERS = {
     "by_import": "import pyramid_env.inner; inner = pyramid_env.inner.inner",
     "through_another": "from pyramid_env.direct import direct as inner",
     "nested": "if True:\n    from pyramid_env.inner import inner",
-    "in_lines": "from pyramid_env.inner import (  # )\n    inlined,\n    inner,\n)",
+    "in_lines": "from pyramid_env import (  # )\n    inner as module,\n)\ninner = module.inner",
     "inlining": "from pyramid_env.inner import inlined as inner",
 }
 """Ways in which a file of kernels can come by the kernel of another."""
