@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from pyramid_env.actions import DRAW, RECYCLE, action_table
 from pyramid_env.cards import KING, N_CARDS, N_RANKS
-from pyramid_env.jit import highest, kernel, lowest, popcount
+from pyramid_env.jit import highest, inline_kernel, kernel, lowest, popcount
 from pyramid_env.pyramid import (
     FIRST_RESERVE,
     N_PLACES,
@@ -63,6 +63,7 @@ RULES_DTYPE = np.dtype(
         ("n_actions", np.int64),
         ("first_place", np.int16, (MAX_ACTIONS,)),  # of each action; -1 for draw and recycle
         ("second_place", np.int16, (MAX_ACTIONS,)),  # -1 for all but pairs
+        ("place_of", np.uint64, (N_CARDS,)),  # of each card; the waste's for all of the stock
         ("king_action", np.int16, (N_PLACES,)),
         ("pair_action", np.int16, (N_PLACES, N_PLACES)),  # symmetric
     ],
@@ -101,6 +102,9 @@ def compile_rules(rules: Rules) -> NDArray[np.void]:
     record["draw_action"] = table.action(DRAW)
     record["recycle_action"] = table.action(RECYCLE)
     record["n_actions"] = len(table)
+    record["place_of"] = WASTE_TOP
+    record["place_of"][:N_SLOTS] = np.arange(N_SLOTS)
+    record["place_of"][N_SLOTS:][: rules.reserve] = FIRST_RESERVE + np.arange(rules.reserve)
     for name in ("first_place", "second_place", "king_action", "pair_action"):
         record[name] = -1
     for action, move in enumerate(table):
@@ -170,7 +174,7 @@ def _before_next(position: Any, rules: Any) -> Any:
     return (_1 << (rules["first_stock"] + drawn_of(position))) - _1
 
 
-@kernel
+@inline_kernel
 def exposed_of(position: Any) -> Any:
     """The pyramid's cards that no remaining card covers, as bits."""
     covered = _0
@@ -180,7 +184,7 @@ def exposed_of(position: Any) -> Any:
     return position & PYRAMID & ~covered
 
 
-@kernel
+@inline_kernel
 def available_of(position: Any, rules: Any) -> Any:
     """The cards that may be played now, as bits."""
     available = exposed_of(position) | (position & rules["reserve"])
@@ -209,7 +213,7 @@ def can_recycle(position: Any, rules: Any) -> Any:
     )
 
 
-@kernel
+@inline_kernel
 def legal_actions(position: Any, rank_bits: Any, rules: Any, actions: Any) -> Any:
     """Write the legal actions (int16[`MAX_LEGAL`]), removals first, and return how many."""
     if is_won(position, rules):
@@ -221,7 +225,7 @@ def legal_actions(position: Any, rank_bits: Any, rules: Any, actions: Any) -> An
     return count + (actions[count] >= 0)
 
 
-@kernel
+@inline_kernel
 def turn_action(position: Any, rules: Any) -> Any:
     """Draw or recycle, whichever the stock allows; -1 for neither."""
     if stock_of(position, rules):
@@ -229,14 +233,21 @@ def turn_action(position: Any, rules: Any) -> Any:
     return rules["recycle_action"] if can_recycle(position, rules) else -1
 
 
-@kernel
+@inline_kernel
 def legal_removals(position: Any, rank_bits: Any, rules: Any, actions: Any) -> Any:
     """Write the legal pairs and kings and return how many."""
     available = available_of(position, rules)
-    count = 0
+    matching = _0  # low ranks that have a pair, found without a branch: saves a quarter of the time
     for low_rank in range(1, (KING + 1) // 2):
         lows = rank_bits[np.uint64(low_rank)] & available
         highs = rank_bits[np.uint64(KING - low_rank)] & available
+        matching |= np.uint64((lows != _0) & (highs != _0)) << np.uint64(low_rank)
+    count = _0
+    while matching:
+        low_rank = lowest(matching)
+        matching &= matching - _1
+        lows = rank_bits[low_rank] & available
+        highs = rank_bits[np.uint64(KING) - low_rank] & available
         while lows:
             first = _place_of(lowest(lows), position, rules)
             lows &= lows - _1
@@ -245,19 +256,19 @@ def legal_removals(position: Any, rank_bits: Any, rules: Any, actions: Any) -> A
                 second = _place_of(lowest(partners), position, rules)
                 partners &= partners - _1
                 actions[count] = rules["pair_action"][first, second]
-                count += 1
+                count += _1
     if rules["covered_pairs"]:
         count = _covered_pairs(position, rank_bits, rules, actions, count)
     kings = rank_bits[np.uint64(KING)] & available
     while kings:
         actions[count] = rules["king_action"][_place_of(lowest(kings), position, rules)]
         kings &= kings - _1
-        count += 1
-    return count
+        count += _1
+    return np.int64(count)
 
 
 @kernel
-def _covered_pairs(position: Any, rank_bits: Any, rules: Any, actions: Any, count: int) -> Any:
+def _covered_pairs(position: Any, rank_bits: Any, rules: Any, actions: Any, count: Any) -> Any:
     """Append the pairs of an exposed card with a card that it alone covers."""
     exposed = exposed_of(position)
     for slot in range(ROW_START[N_ROWS - 1]):
@@ -269,7 +280,7 @@ def _covered_pairs(position: Any, rank_bits: Any, rules: Any, actions: Any, coun
             pair = (_1 << upper) | (_1 << cover)
             if (exposed >> cover) & _1 and _sums_to_13(pair, rank_bits):
                 actions[count] = rules["pair_action"][upper, cover]
-                count += 1
+                count += _1
     return count
 
 
@@ -302,18 +313,14 @@ def _removal_ahead(position: Any, rank_bits: Any, rules: Any) -> Any:
             return True
 
 
-@kernel
+@inline_kernel
 def _place_of(bit: Any, position: Any, rules: Any) -> Any:
     """The place that an available card (by its bit) is played from."""
-    if bit < np.uint64(N_SLOTS):
-        return bit
-    if bit < rules["first_stock"]:
-        return bit + _RESERVE_TO_PLACE
-    is_waste = bit < rules["first_stock"] + drawn_of(position)
-    return np.uint64(_WASTE_TOP) if is_waste else np.uint64(_STOCK_TOP)
+    is_stock = bit >= rules["first_stock"] + drawn_of(position)
+    return rules["place_of"][bit] + np.uint64(is_stock)  # the stock's top follows the waste's
 
 
-@kernel
+@inline_kernel
 def card_at(place: Any, position: Any, rules: Any) -> Any:
     """The bit (its index) of the card that can be played from a place, 64 when there is none.
 
@@ -328,7 +335,7 @@ def card_at(place: Any, position: Any, rules: Any) -> Any:
     return bit if (position >> bit) & _1 else np.uint64(64)
 
 
-@kernel
+@inline_kernel
 def removed_by(action: Any, position: Any, rules: Any) -> Any:
     """The cards that a legal action removes, as bits; none for draw and recycle."""
     first = np.int64(rules["first_place"][np.uint64(action)])
@@ -337,7 +344,7 @@ def removed_by(action: Any, position: Any, rules: Any) -> Any:
     return removed | (_1 << card_at(second, position, rules)) if second >= 0 else removed
 
 
-@kernel
+@inline_kernel
 def apply(position: Any, action: Any, rules: Any) -> Any:
     """The position after a legal action."""
     if action == rules["draw_action"]:
@@ -348,7 +355,7 @@ def apply(position: Any, action: Any, rules: Any) -> Any:
     return _skip_gone(position & ~removed, stock_of(position, rules) & ~removed, rules)
 
 
-@kernel
+@inline_kernel
 def _draw(position: Any, rules: Any) -> Any:
     stock = stock_of(position, rules)
     for _ in range(rules["draw"]):
@@ -356,14 +363,14 @@ def _draw(position: Any, rules: Any) -> Any:
     return _skip_gone(position, stock, rules)
 
 
-@kernel
+@inline_kernel
 def _recycle(position: Any, rules: Any) -> Any:
     if rules["passes"] or pass_of(position) == _0:
         position += _1 << _PASS_SHIFT
     return _skip_gone(position, position & rules["stock"], rules)
 
 
-@kernel
+@inline_kernel
 def _skip_gone(position: Any, stock: Any, rules: Any) -> Any:
     """Set what is drawn so that `stock` (bits) is left; gaps of removed cards are passed."""
     next_bit = lowest(stock) if stock else np.uint64(N_CARDS)
@@ -375,12 +382,6 @@ def _skip_gone(position: Any, stock: Any, rules: Any) -> Any:
 def pyramid_cards_removed(position: Any) -> Any:
     """The score, 0 to 28."""
     return np.int64(popcount(PYRAMID & ~position))
-
-
-@kernel
-def goal_cards_removed(position: Any, rules: Any) -> Any:
-    """Cards removed of those that the goal counts: 0 to 28, or to 52."""
-    return np.int64(popcount(rules["goal"] & ~position))
 
 
 @kernel

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pyramid_env.actions import action_table
 from pyramid_env.deals import Deal, get_deal, random_training_number
 from pyramid_env.engine import Position
-from pyramid_env.episode import Episodes, IllegalAction, Result, read_options
+from pyramid_env.episode import Episodes, IllegalAction, Outputs, Result, read_options
 from pyramid_env.game import Game
 from pyramid_env.observation import Information, observation_space
 from pyramid_env.rendering import Window, render_image, render_text
@@ -26,7 +26,6 @@ RewardFunction = Callable[[Position, Position, Rules], float]
 Reward = Literal["cards", "win"] | RewardFunction
 
 _ALL_ROWS = np.ones(1, dtype=np.bool_)
-_NO_FINAL = np.empty((0, 0), dtype=np.int16)
 
 
 class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
@@ -136,14 +135,14 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
             self._episodes.deal_numbers(np.array([number], dtype=np.uint64), _ALL_ROWS)
         else:
             self._episodes.deal_given([deal], _ALL_ROWS)
-        observations, masks = self._episodes.empty_outputs(1)
-        self._episodes.begin(_ALL_ROWS, observations, masks)
-        self._mask = masks[0]
+        outputs = self._episodes.empty_outputs()
+        self._episodes.begin(_ALL_ROWS, outputs)
+        self._mask = outputs.action_masks[0]
         self._has_begun = True
         self._is_over = False
         if self.render_mode == "human":
             self.render()
-        return observations[0], self._info(self._result())
+        return outputs.observations[0], self._info(_result(outputs))
 
     def step(
         self, action: np.int64 | int
@@ -151,12 +150,14 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
         """Play one action; `ValueError` for one that is no id (or is illegal, if so chosen)."""
         if self._is_over:
             raise ResetNeeded("no episode is running: call reset() before the next step")
-        observations, masks = self._episodes.empty_outputs(1)
-        before = self.position
-        if self._episodes.step(self._read_action(action), observations, masks, _NO_FINAL) >= 0:
+        actions = self._read_action(action)
+        if self._episodes.first_refused(actions) >= 0:
             raise ValueError(self._why_refused(int(action)))
-        self._mask = masks[0]
-        result = self._result()
+        outputs = self._episodes.empty_outputs()
+        before = self.position
+        self._episodes.step(actions, outputs)
+        self._mask = outputs.action_masks[0]
+        result = _result(outputs)
         self._is_over = result.terminated or result.truncated
         info = self._info(result)
         info["illegal_action"] = result.illegal_action
@@ -167,7 +168,7 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
             reward = float(self._reward_function(before, self.position, self._episodes.rules))
         if self.render_mode == "human":
             self.render()
-        return observations[0], reward, result.terminated, result.truncated, info
+        return outputs.observations[0], reward, result.terminated, result.truncated, info
 
     def action_masks(self) -> NDArray[np.int8]:
         """The action mask as it stands, int8[n_actions]: the hook of sb3-contrib."""
@@ -210,9 +211,6 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
             self._window.close()
             self._window = None
 
-    def _result(self) -> Result:
-        return Result(*self._episodes.results[0].item())
-
     def _info(self, result: Result) -> dict[str, Any]:
         info: dict[str, Any] = {
             "action_mask": self.action_masks(),
@@ -248,3 +246,7 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
         move = action_table(self._episodes.rules)[action]  # raises for an id out of range
         game = Game(self.deal, self._episodes.rules, position=self.position)
         return f"illegal action {action}, {game.describe(move)}: {game.why_illegal(move)}"
+
+
+def _result(outputs: Outputs) -> Result:
+    return Result(*outputs.results[0].item())

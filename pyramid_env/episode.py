@@ -1,12 +1,14 @@
 """Episodes: what the scalar and the vector environment share.
 
-Rewards, ends, the answer to illegal actions and autoreset are stated here, once, as kernels over
-one record of state an environment. `Episodes` holds the records; the environments are glue.
+`Episodes` holds one record of state an environment and steps them by the kernels of
+`pyramid_env.stepping`; the environments are glue.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,62 +16,37 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from pyramid_env.actions import action_table
-from pyramid_env.cards import N_CARDS, N_RANKS
-from pyramid_env.deals import Deal, shuffle, training_number
-from pyramid_env.engine import (
-    MAX_LEGAL,
-    apply,
-    compile_rules,
-    find_rank_bits,
-    goal_cards_removed,
-    is_won,
-    legal_actions,
-    passes_left,
-    pyramid_cards_removed,
-    start_position,
-)
-from pyramid_env.jit import kernel
-from pyramid_env.observation import Information, encode, is_thoughtful, observation_size
+from pyramid_env.deals import Deal
+from pyramid_env.engine import compile_rules
+from pyramid_env.observation import Information, is_thoughtful, observation_size
 from pyramid_env.rules import Rules
+from pyramid_env.stepping import (
+    RESULT_DTYPE,
+    SETTINGS_DTYPE,
+    STATE_DTYPE,
+    begin,
+    deal_next,
+    deal_numbered,
+    first_refused,
+    step,
+)
 
 IllegalAction = Literal["penalty", "raise"]
 
-ILLEGAL_REWARD = -1.0
 MIN_STEP_LIMIT = 1000
 
-STATE_DTYPE = np.dtype(
-    [
-        ("position", np.uint64),
-        ("key", np.uint64),  # with the episode's index it fixes the deal
-        ("n_episodes", np.uint64),  # episodes begun
-        ("deal_number", np.uint64),
-        ("has_number", np.bool_),  # a deal given by its cards has none
-        ("is_over", np.bool_),  # the episode has ended
-        ("n_steps", np.int64),
-        ("n_legal", np.int64),
-        ("legal", np.int16, (MAX_LEGAL,)),
-        ("rank_bits", np.uint64, (N_RANKS + 1,)),
-        ("cards", np.uint8, (N_CARDS,)),
-    ],
-    align=True,
-)
-"""One environment: all that its next step needs lies side by side."""
 
-RESULT_DTYPE = np.dtype(
-    [
-        ("reward", np.float64),
-        ("pyramid_cards_removed", np.int64),
-        ("passes_left", np.int64),
-        ("deal_number", np.uint64),
-        ("has_number", np.bool_),
-        ("terminated", np.bool_),
-        ("truncated", np.bool_),
-        ("illegal_action", np.bool_),
-        ("is_success", np.bool_),
-    ],
-    align=True,
-)
-"""What one step says besides the observation and the action mask; one `Result`."""
+class Outputs(NamedTuple):
+    """What all rows show: observations, action masks and records of `RESULT_DTYPE`."""
+
+    observations: NDArray[np.int16]
+    """int16[n, `observation_size`]."""
+
+    action_masks: NDArray[np.int8]
+    """int8[n, n_actions], 1 is legal."""
+
+    results: NDArray[np.void]
+    """`RESULT_DTYPE`[n]."""
 
 
 class Result(NamedTuple):
@@ -84,19 +61,7 @@ class Result(NamedTuple):
     truncated: bool
     illegal_action: bool
     is_success: bool
-
-
-SETTINGS_DTYPE = np.dtype(
-    [
-        ("step_limit", np.int64),
-        ("thoughtful", np.bool_),
-        ("reward_is_win", np.bool_),
-        ("raise_illegal", np.bool_),
-        ("next_step", np.bool_),  # autoreset modes; neither: disabled
-        ("same_step", np.bool_),
-    ],
-    align=True,
-)
+    is_step: bool
 
 
 def step_limit(rules: Rules) -> int:
@@ -131,6 +96,7 @@ class Episodes:
         reward: str = "cards",
         illegal_action: IllegalAction = "penalty",
         autoreset_mode: AutoresetMode = AutoresetMode.DISABLED,
+        num_threads: int = 1,
     ) -> None:
         if reward not in ("cards", "win"):
             raise ValueError(f"reward={reward!r} is not allowed: 'cards' or 'win'")
@@ -145,10 +111,16 @@ class Episodes:
         self.settings["next_step"] = autoreset_mode == AutoresetMode.NEXT_STEP
         self.settings["same_step"] = autoreset_mode == AutoresetMode.SAME_STEP
         self.states = np.zeros(n, dtype=STATE_DTYPE)
-        self.results = np.zeros(n, dtype=RESULT_DTYPE)
-        self.n_final = n if autoreset_mode == AutoresetMode.SAME_STEP else 0
-        self.final_results = np.zeros(self.n_final, dtype=RESULT_DTYPE)
+        self._bounds = np.linspace(0, n, min(num_threads, n) + 1).astype(int).tolist()
+        self._threads: ThreadPoolExecutor | None = None
         self.set_rules(rules)
+        n_final = n if autoreset_mode == AutoresetMode.SAME_STEP else 0
+        self.final_observations = np.empty((n_final, self.observation_size), dtype=np.int16)
+        self.final_results = np.zeros(n_final, dtype=RESULT_DTYPE)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Threads are not pickled or copied: the next step starts some."""
+        return self.__dict__ | {"_threads": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take on a pickled or copied state, with the shared record of the rules.
@@ -166,11 +138,13 @@ class Episodes:
         self.n_actions = len(action_table(rules))
         self.settings["step_limit"] = step_limit(rules)
 
-    def empty_outputs(self, n: int) -> tuple[NDArray[np.int16], NDArray[np.int8]]:
-        """Room for observations (int16[n, size]) and action masks (int8[n, n_actions])."""
-        return (
+    def empty_outputs(self) -> Outputs:
+        """Room for what all rows show."""
+        n = len(self.states)
+        return Outputs(
             np.empty((n, self.observation_size), dtype=np.int16),
             np.empty((n, self.n_actions), dtype=np.int8),
+            np.empty(n, dtype=RESULT_DTYPE),
         )
 
     def seed(self, keys: NDArray[np.uint64], rows: NDArray[np.bool_]) -> None:
@@ -198,191 +172,43 @@ class Episodes:
             rows
         ]
 
-    def begin(
-        self, rows: NDArray[np.bool_], observations: NDArray[np.int16], masks: NDArray[np.int8]
-    ) -> None:
+    def begin(self, rows: NDArray[np.bool_], outputs: Outputs) -> None:
         """Start the chosen rows' episodes; write what every row shows."""
-        begin(
-            self.states, rows, self.compiled_rules, self.settings, observations, masks, self.results
-        )
+        begin(self.states, rows, self.compiled_rules, self.settings, *outputs)
 
-    def step(
-        self,
-        actions: NDArray[np.int64],
-        observations: NDArray[np.int16],
-        masks: NDArray[np.int8],
-        final_observations: NDArray[np.int16],
-    ) -> int:
-        """Step every row; the first row whose action is refused (and nothing done), or -1.
+    def first_refused(self, actions: NDArray[np.int64]) -> int:
+        """The first row that refuses its action (so that nothing may be stepped), or -1."""
+        return int(first_refused(self.states, actions, self.compiled_rules, self.settings))
 
-        `observations` and `masks` are written for all rows, `final_observations` (SAME_STEP only)
-        for those whose episode ended.
+    def step(self, actions: NDArray[np.int64], outputs: Outputs) -> int:
+        """Step every row, none of which may refuse its action; how many episodes ended.
+
+        `outputs` are written for all rows. Under SAME_STEP they show the next episode of a row that
+        ended, and `final_observations` and `final_results` the end of the last.
         """
-        refused = step(
+        arguments = (
             self.states,
             actions,
             self.compiled_rules,
             self.settings,
-            observations,
-            masks,
-            self.results,
-            final_observations,
+            *outputs,
+            self.final_observations,
             self.final_results,
         )
-        return int(refused)
+        first_end, *ends = self._bounds[1:]
+        if not ends:
+            return int(step(0, first_end, *arguments))
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(len(ends), "pyramid_env")
+        others = [
+            self._threads.submit(step, start, end, *arguments)
+            for start, end in pairwise(self._bounds[1:])
+        ]
+        n_ended = step(0, first_end, *arguments)
+        return int(n_ended + sum(other.result() for other in others))
 
-
-@kernel
-def deal_next(states: Any, rows: Any) -> None:
-    """Shuffle the next training deal of each chosen row."""
-    for i in range(states.shape[0]):
-        if rows[i]:
-            _deal_next(states[i])
-
-
-@kernel
-def _deal_next(state: Any) -> None:
-    _deal_number(state, training_number(state["key"], state["n_episodes"]))
-    state["n_episodes"] += np.uint64(1)
-
-
-@kernel
-def deal_numbered(states: Any, numbers: Any, rows: Any) -> None:
-    """Shuffle the deal of its number for each chosen row."""
-    for i in range(states.shape[0]):
-        if rows[i]:
-            _deal_number(states[i], numbers[i])
-
-
-@kernel
-def _deal_number(state: Any, number: Any) -> None:
-    state["deal_number"] = number
-    state["has_number"] = True
-    shuffle(number, state["cards"])
-
-
-@kernel
-def begin(
-    states: Any, rows: Any, rules: Any, settings: Any, observations: Any, masks: Any, results: Any
-) -> None:
-    """Set the chosen rows to the start of their deals; write the outputs of all rows."""
-    for i in range(states.shape[0]):
-        if rows[i]:
-            _begin(states[i], rules[0])
-            results[i]["reward"] = 0.0
-            results[i]["terminated"] = results[i]["truncated"] = False
-            results[i]["illegal_action"] = False
-        _show(states[i], rules[0], settings[0], observations[i], masks[i], results[i])
-
-
-@kernel
-def _begin(state: Any, rules: Any) -> None:
-    find_rank_bits(state["cards"], state["rank_bits"])
-    state["position"] = start_position()
-    state["n_legal"] = legal_actions(state["position"], state["rank_bits"], rules, state["legal"])
-    state["n_steps"] = 0
-    state["is_over"] = False
-
-
-@kernel
-def step(
-    states: Any,
-    actions: Any,
-    rules: Any,
-    settings: Any,
-    observations: Any,
-    masks: Any,
-    results: Any,
-    final_observations: Any,
-    final_results: Any,
-) -> Any:
-    """Step all rows, unless an action is out of range or refused: then return its row.
-
-    Returns -1 when all were stepped. A NEXT_STEP row that is over begins anew, whatever its action.
-    """
-    for i in range(states.shape[0]):
-        if _is_refused(states[i], actions[i], rules[0], settings[0]):
-            return i
-    for i in range(states.shape[0]):
-        state, result = states[i], results[i]
-        if state["is_over"] and settings[0]["next_step"]:
-            _deal_next(state)
-            _begin(state, rules[0])
-            result["reward"] = 0.0
-            result["terminated"] = result["truncated"] = result["illegal_action"] = False
-        else:
-            _advance(state, actions[i], rules[0], settings[0], result)
-        _show(state, rules[0], settings[0], observations[i], masks[i], result)
-        if state["is_over"] and settings[0]["same_step"]:
-            final_observations[i] = observations[i]
-            final_results[i] = result
-            _deal_next(state)
-            _begin(state, rules[0])
-            _show(state, rules[0], settings[0], observations[i], masks[i], result)
-    return -1
-
-
-@kernel
-def _is_refused(state: Any, action: Any, rules: Any, settings: Any) -> Any:
-    if state["is_over"]:
-        return not settings["next_step"]
-    if action < 0 or action >= rules["n_actions"]:
-        return True
-    return settings["raise_illegal"] and state["n_legal"] > 0 and not _is_legal(state, action)
-
-
-@kernel
-def _is_legal(state: Any, action: Any) -> Any:
-    for i in range(state["n_legal"]):
-        if state["legal"][np.uint64(i)] == action:
-            return True
-    return False
-
-
-@kernel
-def _advance(state: Any, action: Any, rules: Any, settings: Any, result: Any) -> None:
-    """Play an action: position, reward and end.
-
-    With unlimited passes a game can be lost from the start: then any action just ends it.
-    """
-    before = state["position"]
-    result["reward"] = 0.0
-    result["illegal_action"] = False
-    if state["n_legal"] > 0:
-        if _is_legal(state, action):
-            after = apply(before, action, rules)
-            state["position"] = after
-            state["n_legal"] = legal_actions(after, state["rank_bits"], rules, state["legal"])
-            if settings["reward_is_win"]:
-                result["reward"] = 1.0 if is_won(after, rules) else 0.0
-            else:
-                gain = goal_cards_removed(after, rules) - goal_cards_removed(before, rules)
-                result["reward"] = np.float64(gain)
-        else:
-            result["illegal_action"] = True
-            result["reward"] = ILLEGAL_REWARD
-    state["n_steps"] += 1
-    result["terminated"] = state["n_legal"] == 0
-    result["truncated"] = not result["terminated"] and state["n_steps"] >= settings["step_limit"]
-    state["is_over"] = result["terminated"] or result["truncated"]
-
-
-@kernel
-def _show(state: Any, rules: Any, settings: Any, observation: Any, mask: Any, result: Any) -> None:
-    """Write the observation, the action mask and the figures of a state.
-
-    The mask is all ones when no action means anything, so that nobody ever meets an empty one.
-    """
-    position = state["position"]
-    encode(position, state["cards"], state["rank_bits"], rules, settings["thoughtful"], observation)
-    if state["is_over"] or state["n_legal"] == 0:
-        mask[:] = 1
-    else:
-        mask[:] = 0
-        for i in range(state["n_legal"]):
-            mask[np.uint64(state["legal"][np.uint64(i)])] = 1
-    result["pyramid_cards_removed"] = pyramid_cards_removed(position)
-    result["passes_left"] = passes_left(position, rules)
-    result["deal_number"] = state["deal_number"]
-    result["has_number"] = state["has_number"]
-    result["is_success"] = is_won(position, rules)
+    def close(self) -> None:
+        """End the threads, if there are any; the next step starts them anew."""
+        if self._threads is not None:
+            self._threads.shutdown()
+            self._threads = None

@@ -27,9 +27,10 @@ from pyramid_env.engine import (
     stock_of,
     waste_of,
 )
-from pyramid_env.jit import highest, kernel, lowest, popcount
+from pyramid_env.jit import highest, inline_kernel, kernel, popcount
 from pyramid_env.pyramid import N_SLOTS
-from pyramid_env.rules import Rules
+from pyramid_env.rules import MAX_STOCK, Rules
+from pyramid_env.simd import widen_8, widen_8_backwards
 
 Information = Literal["fair", "thoughtful"]
 
@@ -41,8 +42,13 @@ MANY_PASSES = 9
 
 MAX_UNSEEN = 4
 
+_STOCK_SIZE = 3 * MAX_STOCK + 1
+_FACE_UP_SIZE = 40  # 28 slots and a reserve of 7, in whole runs of 8
+
 _0 = np.uint64(0)
 _1 = np.uint64(1)
+_FACE_DOWN_RUN = np.array([FACE_DOWN] * MAX_STOCK + [0] * MAX_STOCK, np.uint8)
+_ALL_8 = np.uint64(0xFF)
 _ALL_PLACES = np.uint64(2**N_CARDS - 1)
 _DRAWN_SHIFT = np.uint64(52)
 _PASS_SHIFT = np.uint64(57)
@@ -110,44 +116,103 @@ def is_thoughtful(information: str) -> bool:
     return information == "thoughtful"
 
 
-@kernel
-def encode(
-    position: Any, cards: Any, rank_bits: Any, rules: Any, thoughtful: bool, observation: Any
-) -> None:
-    """Write the observation (int16, `observation_size` long) of a position."""
+LAYOUT_DTYPE = np.dtype(
+    [
+        ("face_up", np.uint8, (_FACE_UP_SIZE,)),  # of the pyramid and the reserve, by bit
+        ("stock", np.uint8, (_STOCK_SIZE,)),  # 24 zeros, the stock and the waste, zeros
+    ],
+    align=True,
+)
+"""The ranks of a game's cards, laid out so that each part of an observation is a run of them.
+
+::
+
+    stock    0 0 ... 0   waste, bottom to top   stock, next card first   0 0 ... 0
+             24 zeros    <------------ as they are drawn ----------->    24 or more
+
+The waste is read backwards and the stock forwards from where they meet, both for a whole part's
+length, so no loop depends on how many cards are left. The record stays true until a card of the
+stock or the waste is removed: then `lift_cards`.
+"""
+
+
+@inline_kernel
+def lay_out(position: Any, cards: Any, rules: Any, layout: Any) -> None:
+    """Write the `LAYOUT_DTYPE` record of a position of the deal `cards` (uint8[52])."""
     first_stock = rules["first_stock"]
-    for i in range(first_stock):
+    for i in range(_FACE_UP_SIZE):
         bit = np.uint64(i)
-        there = np.int16((position >> bit) & _1)
-        observation[bit] = np.int16(cards[bit] % N_RANKS + 1) * there
-    for i in range(first_stock, observation.shape[0]):
-        observation[np.uint64(i)] = 0
+        layout["face_up"][bit] = cards[bit] % N_RANKS + 1 if bit < first_stock else 0
+    for i in range(_STOCK_SIZE):
+        layout["stock"][np.uint64(i)] = 0
+    at = np.uint64(MAX_STOCK)
+    for i in range(first_stock, N_CARDS):
+        bit = np.uint64(i)
+        layout["stock"][at] = cards[bit] % N_RANKS + 1
+        at += (position >> bit) & _1
+    layout["stock"][at] = 0
 
-    at = first_stock
-    waste = waste_of(position, rules)
-    while waste:
-        bit = highest(waste)
-        waste ^= _1 << bit
-        observation[at] = np.int16(cards[bit] % N_RANKS + 1)
-        at += _1
 
-    at = np.uint64(N_CARDS)  # 28 slots, the reserve, and a waste as long as the stock
-    stock = stock_of(position, rules)
+@inline_kernel
+def lift_cards(removed: Any, before: Any, rules: Any, layout: Any) -> None:
+    """Take the cards `removed` (bits) from the `before` position out of its layout."""
+    stock = layout["stock"]
+    lifted = removed & rules["stock"]
+    while lifted:
+        bit = highest(lifted)
+        lifted ^= _1 << bit
+        at = np.uint64(MAX_STOCK) + popcount(before & rules["stock"] & ((_1 << bit) - _1))
+        for i in range(MAX_STOCK):
+            stock[at + np.uint64(i)] = stock[at + np.uint64(i) + _1]
+
+
+@inline_kernel
+def encode(
+    position: Any,
+    layout: Any,
+    rank_bits: Any,
+    rules: Any,
+    thoughtful: bool,
+    observations: Any,
+    start: Any,
+) -> None:
+    """Write the observation of a position: int16, `observation_size` long, from index `start` on.
+
+    Each part is written in whole runs of eight; where it is shorter than that, the next part writes
+    over what is too much.
+    """
+    face_up, stock = layout["face_up"], layout["stock"]
+    for i in range(0, _FACE_UP_SIZE, 8):
+        at = np.uint64(i)
+        widen_8(observations, start + at, face_up, at, position >> at)
+
+    waste = start + rules["first_stock"]
+    meeting = np.uint64(MAX_STOCK) + popcount(waste_of(position, rules))
+    for i in range(0, MAX_STOCK, 8):
+        depth = np.uint64(i)
+        widen_8_backwards(observations, waste + depth, stock, meeting - depth)
+
+    at = start + np.uint64(N_CARDS)
+    end = at + np.uint64(N_CARDS) - rules["first_stock"]
     face_down = _0 if thoughtful else face_down_of(position, rules)
-    while stock:
-        bit = lowest(stock)
-        stock &= stock - _1
-        is_hidden = (face_down >> bit) & _1
-        observation[at] = FACE_DOWN if is_hidden else np.int16(cards[bit] % N_RANKS + 1)
-        at += _1
-
-    at = np.uint64(N_CARDS) + np.uint64(N_CARDS) - first_stock
-    left = passes_left(position, rules)
-    observation[at] = MANY_PASSES if left < 0 or left > MANY_PASSES else left
     if face_down:
+        hidden = np.uint64(MAX_STOCK) - popcount(stock_of(position, rules))
+        for i in range(0, MAX_STOCK, 8):
+            depth = np.uint64(i)
+            widen_8(observations, at + depth, _FACE_DOWN_RUN, hidden + depth, _ALL_8)
+        if rules["stock_playable"]:
+            observations[at] = stock[meeting]
         for rank in range(1, N_RANKS + 1):
-            ranks = rank_bits[np.uint64(rank)]
-            observation[at + np.uint64(rank)] = np.int16(popcount(ranks & face_down))
+            cards = rank_bits[np.uint64(rank)] & face_down
+            observations[end + np.uint64(rank)] = np.int16(popcount(cards))
+    else:
+        for i in range(0, MAX_STOCK, 8):
+            depth = np.uint64(i)
+            widen_8(observations, at + depth, stock, meeting + depth, _ALL_8)
+        for rank in range(1, N_RANKS + 1):
+            observations[end + np.uint64(rank)] = 0
+    left = passes_left(position, rules)
+    observations[end] = MANY_PASSES if left < 0 or left > MANY_PASSES else left
 
 
 @kernel
@@ -213,15 +278,30 @@ def observe(
     rank_bits = np.empty(N_RANKS + 1, dtype=np.uint64)
     find_rank_bits(deal.array, rank_bits)
     observation = np.empty(observation_size(rules), dtype=np.int16)
-    encode(
+    _observe(
         np.uint64(position),
         deal.array,
         rank_bits,
         compile_rules(rules)[0],
         is_thoughtful(information),
+        np.empty(1, LAYOUT_DTYPE)[0],
         observation,
     )
     return observation
+
+
+@kernel
+def _observe(
+    position: Any,
+    cards: Any,
+    rank_bits: Any,
+    rules: Any,
+    thoughtful: bool,
+    layout: Any,
+    observation: Any,
+) -> None:
+    lay_out(position, cards, rules, layout)
+    encode(position, layout, rank_bits, rules, thoughtful, observation, _0)
 
 
 def position_from_observation(

@@ -95,7 +95,7 @@ def _look(position: int | np.uint64, deal: Deal, rules: Rules, thoughtful: bool)
         passes_left=None if left < 0 else left,
         can_recycle=bool(engine.can_recycle(here, compiled)) and not outcome,
         score=int(engine.pyramid_cards_removed(here)),
-        goal_removed=int(engine.goal_cards_removed(here, compiled)),
+        goal_removed=(int(compiled["goal"]) & ~position).bit_count(),
         outcome=outcome,
     )
 

@@ -188,6 +188,18 @@ def test_only_legal_actions_are_drawn_and_each_of_them_equally_often() -> None:
     assert abs(counts[[1, 3, 4]] - n / 3).max() < 6 * np.sqrt(n * 2 / 9)
 
 
+@pytest.mark.parametrize("n_actions", [1, 7, 8, 9, 16, 23, 285])
+def test_every_action_of_a_row_can_be_drawn(n_actions: int) -> None:
+    masks = np.eye(n_actions, dtype=np.int8)
+    generator = np.random.default_rng(0)
+    assert sample_actions(masks, generator).tolist() == list(range(n_actions))
+    for same in (np.asfortranarray(masks), np.repeat(masks, 2, axis=0)[::2]):
+        same.flags.writeable = False
+        assert sample_actions(same, generator).tolist() == list(range(n_actions))
+    all_legal = np.ones((200 * n_actions, n_actions), np.int8)
+    assert set(sample_actions(all_legal, generator)) == set(range(n_actions))
+
+
 def test_the_generator_alone_decides() -> None:
     masks = np.ones((50, 285), np.int8)
     first, again, other = (sample_actions(masks, np.random.default_rng(i)) for i in (1, 1, 2))

@@ -13,11 +13,11 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 LAYERS = (
-    ("cards", "pyramid", "rules", "jit", "files"),
+    ("cards", "pyramid", "rules", "jit", "simd", "files"),
     ("deals", "actions"),
     ("engine",),
     ("game", "hint", "observation", "rendering", "picture", "solver"),
-    ("episode", "env", "vector_env"),
+    ("stepping", "episode", "env", "vector_env"),
     ("integrations", "commands"),
     ("agents", "__main__"),
     ("train", "evaluate"),
@@ -34,6 +34,7 @@ WITHIN_A_LAYER = {
         "solver",
     ),  # for exact hints; the solver itself works on positions
     ("rendering", "picture"),
+    ("episode", "stepping"),
     ("env", "episode"),
     ("vector_env", "episode"),
 }
@@ -43,7 +44,7 @@ DRAWN_BY = {"game", "env", "vector_env"}
 """The environments and what people play with: nothing else imports the drawing."""
 
 KEPT_TO = {
-    "numba": {"jit"},
+    "numba": {"jit", "simd"},
     "pygame": {"picture", "rendering"},
     "torch": {"integrations", "agents"},
     "stable_baselines3": {"integrations", "agents"},

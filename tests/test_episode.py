@@ -24,16 +24,9 @@ from positions import deal_with
 from pyramid_env.deals import Deal, training_number
 from pyramid_env.engine import Position
 from pyramid_env.env import PyramidEnv
-from pyramid_env.episode import (
-    RESULT_DTYPE,
-    Episodes,
-    Result,
-    begin,
-    deal_numbered,
-    step,
-    step_limit,
-)
+from pyramid_env.episode import Episodes, Result, step_limit
 from pyramid_env.rules import PRESETS, Rules
+from pyramid_env.stepping import RESULT_DTYPE, begin, deal_numbered, step
 from pyramid_env.vector_env import PyramidVectorEnv
 
 ONE_ROW = np.ones(1, dtype=np.bool_)
@@ -87,17 +80,25 @@ def test_one_refused_action_stops_every_row(refused: int) -> None:
     episodes = Episodes(3, Rules(), illegal_action="raise")
     everyone = np.ones(3, dtype=np.bool_)
     episodes.deal_training(everyone)
-    observations, masks = episodes.empty_outputs(3)
-    episodes.begin(everyone, observations, masks)
-    held: Any = (episodes.states, episodes.results, observations, masks)
+    outputs = episodes.empty_outputs()
+    episodes.begin(everyone, outputs)
+    assert episodes.first_refused(np.array([DRAW, DRAW, refused])) == 2
+    assert episodes.first_refused(np.array([DRAW] * 3)) == -1
+    shown = outputs.observations.copy()
+    assert episodes.step(np.array([DRAW] * 3), outputs) == 0
+    assert not np.array_equal(outputs.observations, shown)
+
+
+@pytest.mark.parametrize("mode", ["raise", "penalty"])
+def test_one_refused_action_stops_every_game(mode: Any) -> None:
+    envs = PyramidVectorEnv(3, illegal_action=mode, copy=False)
+    observations, infos = envs.reset(seed=0)
+    held = [observations, infos["action_mask"], infos["passes_left"], envs._episodes.states]
     before = [array.copy() for array in held]
-    actions = np.array([DRAW, DRAW, refused])
-    assert episodes.step(actions, observations, masks, observations[:0]) == 2
-    assert all(
-        np.array_equal(array, as_it_was) for array, as_it_was in zip(held, before, strict=True)
-    )
-    assert episodes.step(np.array([DRAW] * 3), observations, masks, observations[:0]) == -1
-    assert not np.array_equal(observations, before[2])
+    for refused in (-1, 285) if mode == "penalty" else (-1, 285, RECYCLE):
+        with pytest.raises(ValueError, match=f"action {refused} of game 2"):
+            envs.step(np.array([DRAW, DRAW, refused]))
+        assert all(map(np.array_equal, held, before))
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])

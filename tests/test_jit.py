@@ -296,19 +296,20 @@ def last_of(array: Any, n: Any) -> Any:
 
 @kernel
 def calls_in_many_ways(records: Any, array: Any, small: Any) -> Any:
-    record = records[0]
     return (
-        last_of(record["short"], 2)
-        + last_of(record["long"], small[0])
+        last_of(records[0]["short"], 2)
+        + last_of(records[0]["long"], small[0])
         + last_of(array, array.size)
         + last_of(array, np.int32(1))
     )
 
 
-def test_a_kernel_is_compiled_once_for_all_that_kernels_hand_it() -> None:
-    records = np.zeros(1, [("short", np.uint64, 2), ("long", np.uint64, 3)])
-    records["short"], records["long"] = [1, 2], [10, 20, 30]
-    array = np.array([100, 200], np.uint64)
+def test_a_kernel_is_compiled_once_for_all_that_kernels_hand_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyramid_env.jit.cache_folder", lambda: tmp_path)
+    kind = [("short", np.uint64, 2), ("long", np.uint64, 3)]
+    records, array = np.array([((1, 2), (10, 20, 30))], kind), np.array([100, 200], np.uint64)
     assert calls_in_many_ways(records, array, np.array([3], np.int16)) == 2 + 30 + 200 + 100
     assert len(last_of.signatures) == 1  # type: ignore[attr-defined]
 

@@ -13,9 +13,11 @@ from pyramid_env.engine import compile_rules
 from pyramid_env.game import Game
 from pyramid_env.observation import (
     FACE_DOWN,
+    LAYOUT_DTYPE,
     Information,
     encode,
     is_thoughtful,
+    lay_out,
     observation_fields,
     observation_size,
     observation_space,
@@ -118,7 +120,11 @@ def test_encoding_writes_every_number() -> None:
     rules = compile_rules(game.rules)[0]
     for thoughtful in (False, True):
         written = np.full(observation_size(game.rules), -7, np.int16)
-        encode(np.uint64(game.position), game.deal.array, rank_bits, rules, thoughtful, written)
+        layout = np.empty(1, LAYOUT_DTYPE)[0]
+        lay_out(np.uint64(game.position), game.deal.array, rules, layout)
+        encode(
+            np.uint64(game.position), layout, rank_bits, rules, thoughtful, written, np.uint64(0)
+        )
         assert written.tolist() == view_of(game, "thoughtful" if thoughtful else "fair").tolist()
 
 

@@ -275,7 +275,7 @@ def test_every_call_gives_fresh_arrays(mode: AutoresetMode) -> None:
     assert all(np.array_equal(array, as_it_was) for array, as_it_was in kept)
 
 
-def test_without_copies_observations_and_masks_lie_in_the_same_place() -> None:
+def test_without_copies_everything_lies_in_the_same_place() -> None:
     envs, twins = new_envs(4, copy=False), new_envs(4)
     first = envs.reset(seed=3)
     assert_same(dict(enumerate(first)), dict(enumerate(twins.reset(seed=3))))
@@ -287,7 +287,7 @@ def test_without_copies_observations_and_masks_lie_in_the_same_place() -> None:
         assert results[0] is first[0]
         assert results[4]["action_mask"] is first[1]["action_mask"]
         rewards.append(results[1])
-    assert not np.shares_memory(rewards[0], rewards[1])
+    assert np.shares_memory(rewards[0], rewards[1])
 
 
 def test_one_game_is_a_vector_too() -> None:
@@ -352,3 +352,38 @@ def n_python_calls(num_envs: int, mode: AutoresetMode) -> int:
 @pytest.mark.parametrize("mode", AutoresetMode)
 def test_no_python_runs_once_a_game(mode: AutoresetMode) -> None:
     assert n_python_calls(8, mode) == n_python_calls(4096, mode) > 100
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_threads_share_the_games_and_change_nothing(mode: AutoresetMode) -> None:
+    shared, alone = (
+        PyramidVectorEnv(7, "kawu-1", autoreset_mode=mode, num_threads=n) for n in (3, 1)
+    )
+    _, infos = shared.reset(seed=5)
+    alone.reset(seed=5)
+    for _ in range(40):
+        actions = infos["action_mask"].argmax(axis=1)
+        results = shared.step(actions)
+        assert_same(dict(enumerate(results)), dict(enumerate(alone.step(actions))))
+        infos = results[4]
+        over = results[2] | results[3]
+        if mode == AutoresetMode.DISABLED and over.any():
+            _, infos = shared.reset(options={"reset_mask": over})
+            alone.reset(options={"reset_mask": over})
+    again = copy.deepcopy(shared)
+    shared.close()
+    assert_same(again.step(actions)[0], alone.step(actions)[0])
+    again.close()
+
+
+def test_there_may_be_more_threads_than_games() -> None:
+    envs = PyramidVectorEnv(2, num_threads=5)
+    envs.reset(seed=1)
+    assert envs.step(np.array([DRAW, DRAW]))[1].tolist() == [0, 0]
+    envs.close()
+
+
+@pytest.mark.parametrize("num_threads", [0, -1, 1.5, True])
+def test_threads_are_counted_from_one(num_threads: Any) -> None:
+    with pytest.raises(ValueError, match=f"num_threads={num_threads} is not allowed: a whole"):
+        PyramidVectorEnv(2, num_threads=num_threads)

@@ -1,0 +1,107 @@
+"""Eight bytes at a time: vector instructions for the kernels' inner loops.
+
+The compiler unrolls loops of a short fixed length before it looks for vectors, and finds none
+afterwards. These functions say the instructions outright: an observation's runs of ranks take 5 ns
+through `widen_8`, and 16 ns in loops. They trust their callers: eight entries must lie there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic, overload
+
+_N = 8
+_BYTES = ir.VectorType(ir.IntType(8), _N)
+_BITS = ir.VectorType(ir.IntType(1), _N)
+_SHORTS = ir.VectorType(ir.IntType(16), _N)
+_WORD = ir.IntType(64)
+_BACKWARDS = ir.Constant(ir.VectorType(ir.IntType(32), _N), list(reversed(range(_N))))
+
+
+def load_8(source: Any, at: Any) -> Any:
+    """The bytes from index `at` of a contiguous array of bytes as uint64, the first the lowest."""
+    return np.uint64(int.from_bytes(source.reshape(-1)[int(at) :][:_N].tobytes(), "little"))
+
+
+def widen_8(target: Any, to: Any, source: Any, at: Any, chosen: Any) -> None:
+    """Copy 8 entries from `source[at]` on (uint8) to `target[to]` on (int16).
+
+    Those whose bit in the lowest byte of `chosen` (uint64) is 0 are written as 0.
+    """
+    for i in range(_N):
+        is_chosen = (int(chosen) >> i) & 1
+        target[int(to) + i] = source[int(at) + i] if is_chosen else 0
+
+
+def widen_8_backwards(target: Any, to: Any, source: Any, at: Any) -> None:
+    """Copy the 8 entries before `source[at]` (uint8) backwards to `target[to]` (int16)."""
+    for i in range(_N):
+        target[int(to) + i] = source[int(at) - 1 - i]
+
+
+def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.gep(data, [index])
+
+
+def _load(builder: Any, pointer: Any, kind: Any) -> Any:
+    return builder.load(builder.bitcast(pointer, kind.as_pointer()), align=1)
+
+
+def _store_widened(builder: Any, vector: Any, pointer: Any) -> None:
+    pointer = builder.bitcast(pointer, _SHORTS.as_pointer())
+    builder.store(builder.zext(vector, _SHORTS), pointer, align=2)
+
+
+def _emit_load_8(typing_context: Any, source: Any, at: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _load(builder, _pointer(context, builder, signature.args[0], *args), _WORD)
+
+    return types.uint64(source, at), generate
+
+
+def _emit_widen_8(
+    typing_context: Any, target: Any, to: Any, source: Any, at: Any, chosen: Any
+) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        written = _pointer(context, builder, signature.args[0], *args[:2])
+        read = _pointer(context, builder, signature.args[2], *args[2:4])
+        bits = builder.bitcast(builder.trunc(args[4], ir.IntType(_N)), _BITS)
+        vector = builder.and_(_load(builder, read, _BYTES), builder.sext(bits, _BYTES))
+        _store_widened(builder, vector, written)
+        return context.get_dummy_value()
+
+    return types.void(target, to, source, at, types.uint64), generate
+
+
+def _emit_widen_8_backwards(typing_context: Any, target: Any, to: Any, source: Any, at: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        written = _pointer(context, builder, signature.args[0], *args[:2])
+        before = builder.sub(args[3], args[3].type(_N))
+        read = _pointer(context, builder, signature.args[2], args[2], before)
+        vector = _load(builder, read, _BYTES)
+        _store_widened(builder, builder.shuffle_vector(vector, vector, _BACKWARDS), written)
+        return context.get_dummy_value()
+
+    return types.void(target, to, source, at), generate
+
+
+_load_8: Any = intrinsic(_emit_load_8)
+_widen_8: Any = intrinsic(_emit_widen_8)
+_widen_8_backwards: Any = intrinsic(_emit_widen_8_backwards)
+
+overload(load_8, strict=False)(lambda source, at: lambda source, at: _load_8(source, at))
+overload(widen_8, strict=False)(
+    lambda target, to, source, at, chosen: (
+        lambda target, to, source, at, chosen: _widen_8(target, to, source, at, chosen)
+    )
+)
+overload(widen_8_backwards, strict=False)(
+    lambda target, to, source, at: (
+        lambda target, to, source, at: _widen_8_backwards(target, to, source, at)
+    )
+)
