@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from peers import PEERS, Peer, steps_per_second
 from replay import (
     AnyVectorEnv,
+    amid_games,
+    arrays_of,
     best_of,
-    play_opening,
     record,
     replay,
     replay_and_sample,
@@ -56,6 +57,7 @@ class Arguments:
 def main() -> None:
     """Measure everything in turns, then print and save the tables."""
     arguments = tyro.cli(Arguments)
+    show_progress("recording games")
     times = best_of(all_measures(), arguments.rounds)
     peers = dict(measure_peers()) if arguments.peers else {}
     text = "\n\n".join(
@@ -131,12 +133,6 @@ def synchronous() -> Measure:
     return partial(replay, env, record(env, 32))
 
 
-def amid_games(env: PyramidVectorEnv) -> Any:
-    """What a step hands out when the games are in all stages."""
-    generator = np.random.default_rng(0)
-    return play_opening(env, 0, lambda _, masks: sample_actions(masks, generator))
-
-
 def sampling() -> Measure:
     *_, infos = amid_games(make(N_ENVS))
     generator = np.random.default_rng(0)
@@ -150,18 +146,9 @@ def sampling() -> Measure:
     return measure
 
 
-def arrays_of(value: Any) -> Iterator[NDArray[Any]]:
-    """All arrays in what a step hands out."""
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, dict | tuple):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from arrays_of(part)
-
-
 def copying(copy: Callable[[NDArray[Any], NDArray[Any]], Any]) -> Measure:
     """The least that a step can take: to write what it hands out, once."""
-    sources = list(arrays_of(amid_games(make(N_ENVS))))
+    sources = arrays_of(amid_games(make(N_ENVS)))
     targets = [source.copy() for source in sources]
 
     def measure() -> float:
@@ -310,7 +297,8 @@ def peer_table(times: Times, peers: dict[str, float | None]) -> str:
 def peer_row(times: Times, peer: Peer, speed: float | None) -> tuple[str, ...]:
     mask = "yes" if peer.has_mask else "no"
     if speed is None:
-        return peer.title, mask, "not installed: skipped", ""
+        why = "failed" if peer.is_installed else "not installed"
+        return peer.title, mask, f"{why}: skipped", ""
     title = f"{peer.title} ({peer.package} {version(peer.package)})"
     return title, mask, f"{speed / 1e6:.3f}", f"{1 / times['fresh arrays'] / speed:,.1f}"
 

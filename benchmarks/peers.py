@@ -239,13 +239,19 @@ PEERS: dict[str, Peer] = {
 
 
 def steps_per_second(name: str) -> float | None:
-    """Measure a peer in a process of its own, kept to one core; None where it is not installed."""
+    """Measure a peer in a process of its own, kept to one core.
+
+    None where it is not installed or does not run; what it complains of then is printed.
+    """
     if not PEERS[name].is_installed:
         return None
     command = [sys.executable, __file__, name]
     done = subprocess.run(
-        command, env=os.environ | ONE_CORE, stdout=subprocess.PIPE, text=True, check=True
+        command, env=os.environ | ONE_CORE, capture_output=True, text=True, check=False
     )
+    if done.returncode != 0:
+        print(done.stderr, file=sys.stderr)
+        return None
     return float(done.stdout.split()[-1])
 
 
