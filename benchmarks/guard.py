@@ -23,7 +23,7 @@ N_CALLS = 128
 N_ROUNDS = 11
 N_TRIES = 3
 
-LIMIT = 6.9
+LIMIT = 2.6
 """The highest ratio that passes: 1.4 times the median of 20 runs of `python benchmarks/guard.py`.
 
 That lies between noise and a twofold slowdown. On a shared machine, single measurements were up to

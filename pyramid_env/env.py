@@ -114,6 +114,7 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
             reward="cards" if callable(reward) else reward,
             illegal_action=illegal_action,
         )
+        self._raises = illegal_action == "raise"
         self._thoughtful = bool(self._episodes.settings["thoughtful"][0])
         self._mask = np.empty(0, dtype=np.int8)
         self._has_begun = False
@@ -150,25 +151,20 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
         """Play one action; `ValueError` for one that is no id (or is illegal, if so chosen)."""
         if self._is_over:
             raise ResetNeeded("no episode is running: call reset() before the next step")
-        actions = self._read_action(action)
-        if self._episodes.first_refused(actions) >= 0:
-            raise ValueError(self._why_refused(int(action)))
-        outputs = self._episodes.empty_outputs()
-        before = self.position
-        self._episodes.step(actions, outputs)
-        self._mask = outputs.action_masks[0]
-        result = _result(outputs)
+        checked = self._read_action(action)
+        before = self.position if self._reward_function else Position(0)
+        observation, self._mask, result = self._episodes.step_one(checked)
         self._is_over = result.terminated or result.truncated
         info = self._info(result)
         info["illegal_action"] = result.illegal_action
         if self._is_over:
             info["is_success"] = result.is_success
         reward = result.reward
-        if self._reward_function is not None and self.position != before:
+        if self._reward_function and before != self.position:
             reward = float(self._reward_function(before, self.position, self._episodes.rules))
         if self.render_mode == "human":
             self.render()
-        return outputs.observations[0], reward, result.terminated, result.truncated, info
+        return observation, reward, result.terminated, result.truncated, info
 
     def action_masks(self) -> NDArray[np.int8]:
         """The action mask as it stands, int8[n_actions]: the hook of sb3-contrib."""
@@ -236,11 +232,18 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
         deal = options.get("deal")
         return (None if deal is None else get_deal(deal)), rules
 
-    def _read_action(self, action: Any) -> NDArray[np.int64]:
-        array = np.asarray(action)
-        if array.ndim != 0 or array.dtype.kind not in "iu":
+    def _read_action(self, action: Any) -> int:
+        is_integer = type(action) is int or isinstance(action, np.integer)
+        if not is_integer:  # an array without dimensions is one too
+            array = np.asarray(action)
+            is_integer = array.ndim == 0 and array.dtype.kind in "iu"
+        if not is_integer:
             raise ValueError(f"action {action!r} is no integer: 0 to {self._n_actions - 1}")
-        return array.reshape(1).astype(np.int64)
+        number = int(action)
+        is_id = 0 <= number < self._n_actions
+        if not is_id or (self._raises and self._episodes.first_refused(np.array([number])) >= 0):
+            raise ValueError(self._why_refused(number))
+        return number
 
     def _why_refused(self, action: int) -> str:
         move = action_table(self._episodes.rules)[action]  # raises for an id out of range

@@ -29,6 +29,7 @@ from pyramid_env.stepping import (
     deal_numbered,
     first_refused,
     step,
+    step_one,
 )
 
 IllegalAction = Literal["penalty", "raise"]
@@ -113,6 +114,7 @@ class Episodes:
         self.states = np.zeros(n, dtype=STATE_DTYPE)
         self._bounds = np.linspace(0, n, min(num_threads, n) + 1).astype(int).tolist()
         self._threads: ThreadPoolExecutor | None = None
+        self._result = np.zeros(1, dtype=RESULT_DTYPE)
         self.set_rules(rules)
         n_final = n if autoreset_mode == AutoresetMode.SAME_STEP else 0
         self.final_observations = np.empty((n_final, self.observation_size), dtype=np.int16)
@@ -206,6 +208,15 @@ class Episodes:
         ]
         n_ended = step(0, first_end, *arguments)
         return int(n_ended + sum(other.result() for other in others))
+
+    def step_one(self, action: int) -> tuple[NDArray[np.int16], NDArray[np.int8], Result]:
+        """Step the only row, which may not refuse its action: observation, mask and result."""
+        observation = np.empty(self.observation_size, dtype=np.int16)
+        mask = np.empty(self.n_actions, dtype=np.int8)
+        fields = step_one(
+            self.states, action, self.compiled_rules, self.settings, observation, mask, self._result
+        )
+        return observation, mask, Result(*fields)
 
     def close(self) -> None:
         """End the threads, if there are any; the next step starts them anew."""

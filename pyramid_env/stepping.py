@@ -232,6 +232,32 @@ def step(
     return n_ended
 
 
+@kernel
+def step_one(
+    states: Any, action: Any, rules: Any, settings: Any, observation: Any, mask: Any, results: Any
+) -> Any:
+    """Step the one row that there is, which may not refuse; the fields of its result.
+
+    The scalar environment's step: handing over fewer arrays halves the time of a call.
+    """
+    state, result = states[0], results[0]
+    _advance(state, action, rules[0], settings[0], result)
+    row = np.uint64(0)
+    _show(row, observation.shape[0], state, rules[0], settings[0], observation, mask, result)
+    return (
+        result["reward"],
+        result["pyramid_cards_removed"],
+        result["passes_left"],
+        result["deal_number"],
+        result["has_number"],
+        result["terminated"],
+        result["truncated"],
+        result["illegal_action"],
+        result["is_success"],
+        result["is_step"],
+    )
+
+
 @inline_kernel
 def _advance(state: Any, action: Any, rules: Any, settings: Any, result: Any) -> None:
     """Play an action: position, reward and end.
