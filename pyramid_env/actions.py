@@ -16,7 +16,7 @@ from typing import Any, Literal, NewType
 import numpy as np
 from numpy.typing import NDArray
 
-from pyramid_env.jit import kernel, lowest, popcount
+from pyramid_env.jit import inline_kernel, kernel, lowest
 from pyramid_env.pyramid import (
     FIRST_RESERVE,
     N_PLACES,
@@ -184,33 +184,32 @@ def sample_actions(
 def _sample(masks: Any, uniforms: Any, actions: Any) -> int:
     """Write the action at fraction `uniforms[i]` of row i's ones; the first empty row, or -1.
 
-    Reading eight actions at a time takes 45 ns a row, one at a time 190.
+    Eight actions are read at a time, which takes a fifth of reading them one by one.
     """
     n_actions = np.uint64(masks.shape[1])
     n_words = n_actions // _8
     n_rest = n_actions % _8
+    legal = np.empty(n_actions, np.int64)
     for row in range(masks.shape[0]):
         start = np.uint64(row) * n_actions
-        last = _0  # the actions after the whole words, read together with those before
-        if n_rest:
+        count = _0
+        for i in range(n_words):
+            at = _8 * np.uint64(i)
+            count = _list_ones(load_8(masks, start + at), at, legal, count)
+        if n_rest:  # read with those before, and these shifted out
             last = load_8(masks, start + n_actions - _8) >> (_8 * (_8 - n_rest))
-        count = popcount(last)
-        for word in range(n_words):
-            count += popcount(load_8(masks, start + _8 * np.uint64(word)))
+            count = _list_ones(last, _8 * n_words, legal, count)
         if count == _0:
             return row
-        left = np.uint64(uniforms[row] * count)  # ones before the chosen one
-        at = _0
-        ones = last
-        while at < n_words:
-            ones = load_8(masks, start + _8 * at)
-            if popcount(ones) > left:
-                break
-            left -= popcount(ones)
-            at += _1
-            ones = last
-        while left > _0:
-            ones &= ones - _1
-            left -= _1
-        actions[row] = _8 * at + lowest(ones) // _8
+        actions[row] = legal[np.uint64(uniforms[row] * count)]
     return -1
+
+
+@inline_kernel
+def _list_ones(ones: Any, at: Any, legal: Any, count: Any) -> Any:
+    """Append the actions from `at` on whose byte is 1, and return how many there are then."""
+    while ones:
+        legal[count] = at + lowest(ones) // _8
+        ones &= ones - _1
+        count += _1
+    return count
