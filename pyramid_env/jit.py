@@ -185,7 +185,7 @@ def cache_folder() -> Path:
 def announce_compiling() -> None:
     """For scripts: say once, if stderr is a terminal, when there are kernels to be compiled."""
     if sys.stderr.isatty():
-        _notices[:] = ["compiling the game's kernels for this machine, once: up to 20 seconds"]
+        _notices[:] = ["compiling the game's kernels for this machine, once: about half a minute"]
 
 
 def kernel(function: F) -> F:

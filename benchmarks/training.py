@@ -1,0 +1,141 @@
+"""Time maskable PPO end to end on ours and other `VecEnv`s: see `training.py --help`.
+
+The same network trains on the native `PyramidVecEnv`, on SB3's `DummyVecEnv` of scalar
+environments, and on one that hands out the same arrays over and over and plays nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import tyro
+from numpy.typing import NDArray
+from replay import best_of
+from results import save_section
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
+
+from agents.training.network import ResidualTrunk
+from pyramid_env import PyramidEnv
+from pyramid_env.integrations.sb3 import PlacePolicy, PyramidVecEnv
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Train a little on each environment, in turns."""
+
+    envs: int = 256
+    """Games side by side."""
+
+    rollout: int = 64
+    """Steps of each game between two updates."""
+
+    epochs: int = 4
+    """Passes over each rollout."""
+
+    rounds: int = 3
+    """How often each is timed; the fastest counts."""
+
+    save: bool = False
+    """Whether to write benchmarks/RESULTS.md."""
+
+
+class IdleVecEnv(PyramidVecEnv):
+    """Plays its first step and then says the same for ever."""
+
+    def __init__(self, num_envs: int) -> None:
+        super().__init__(num_envs)
+        super().reset()
+        super().step_async(self._masks.argmax(axis=1))
+        self._said = super().step_wait()
+
+    def reset(self) -> NDArray[np.int16]:
+        """The same observations as ever."""
+        observations: Any = self._said[0]
+        return observations  # type: ignore[no-any-return]
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """What the first step said."""
+        return self._said
+
+
+def main() -> None:
+    """Time all, then print and save the table."""
+    arguments = tyro.cli(Arguments)
+    torch.set_num_threads(1)
+    seconds = best_of(
+        {
+            name: training(make_env, policy, arguments)
+            for name, (make_env, policy) in cases(arguments.envs).items()
+        },
+        arguments.rounds,
+    )
+    text = report(seconds, arguments)
+    print(text)
+    if arguments.save:
+        libraries = ["gymnasium", "numpy", "sb3-contrib", "stable-baselines3", "torch"]
+        save_section("Training", text, libraries)
+
+
+def cases(n: int) -> dict[str, tuple[Callable[[], VecEnv], Any]]:
+    """What is timed: makers of environments, with the policy that trains on them."""
+    return {
+        "`PyramidVecEnv`": (lambda: PyramidVecEnv(n), PlacePolicy),
+        "`DummyVecEnv` of `PyramidEnv`": (lambda: DummyVecEnv([PyramidEnv] * n), PlacePolicy),
+        "plays nothing": (lambda: IdleVecEnv(n), PlacePolicy),
+        "`PyramidVecEnv`, SB3's `MlpPolicy`": (lambda: PyramidVecEnv(n), "MlpPolicy"),
+    }
+
+
+def training(
+    make_env: Callable[[], VecEnv], policy: Any, arguments: Arguments
+) -> Callable[[], float]:
+    """A measure: CPU seconds a step of one rollout and its update."""
+    own_trunk = {
+        "features_extractor_class": ResidualTrunk,
+        "features_extractor_kwargs": {"features_dim": 256, "blocks": 2},
+        "net_arch": [],
+    }
+    model = MaskablePPO(
+        policy,
+        make_env(),
+        n_steps=arguments.rollout,
+        batch_size=min(2048, arguments.envs * arguments.rollout),
+        n_epochs=arguments.epochs,
+        seed=0,
+        device="cpu",
+        policy_kwargs=own_trunk if policy is PlacePolicy else {"net_arch": [256, 256]},
+    )
+    n_steps = arguments.envs * arguments.rollout
+
+    def measure() -> float:
+        started = time.process_time()
+        model.learn(n_steps, reset_num_timesteps=False)
+        return (time.process_time() - started) / n_steps
+
+    return measure
+
+
+def report(seconds: dict[str, float], arguments: Arguments) -> str:
+    """The table, with what it says."""
+    ours = next(iter(seconds.values()))
+    lines = [
+        f"MaskablePPO on `kawu`, {arguments.envs} environments, {arguments.rollout} steps a"
+        f" rollout, {arguments.epochs} epochs, one torch thread. CPU time, the fastest of"
+        f" {arguments.rounds} rounds in turns.",
+        "",
+        "| environment | steps/s | `PyramidVecEnv` is faster by |",
+        "|---|---:|---:|",
+    ]
+    lines += [f"| {name} | {1 / s:,.0f} | {s / ours:.2f} |" for name, s in seconds.items()]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
