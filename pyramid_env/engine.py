@@ -262,7 +262,7 @@ def legal_removals(position: Any, rank_bits: Any, rules: Any, actions: Any) -> A
 def _matching_ranks(cards: Any, rank_bits: Any) -> Any:
     """The ranks 1-6, as bits, of which there are cards together with cards that make 13.
 
-    Without a branch, since most ranks fail: that halves the time of `legal_removals`.
+    Without a branch, since most ranks fail: that saves a quarter of `legal_removals`.
     """
     matching = _0
     for rank in range(1, (KING + 1) // 2):

@@ -5,7 +5,7 @@ holds the records.
 
 Speed: here arrays are handed on whole, with an index, and never as a view of a row. A view counts
 references, one atomic instruction at each end, in a loop that takes 60 ns a row. Small kernels are
-compiled into their callers (`inline_kernel`), which halved a step.
+compiled into their callers (`inline_kernel`), which saved a quarter.
 """
 
 from __future__ import annotations
