@@ -20,8 +20,11 @@ def test_the_environment_that_plays_nothing_says_what_the_real_one_would() -> No
     assert observations[0].shape == observations[1].shape
     assert observations[0].dtype == observations[1].dtype
     actions = np.argmax(real.env_method("action_masks")[0], axis=1)
-    for ours, theirs in zip(real.step(actions)[:3], idle.step(actions)[:3], strict=True):
+    *arrays, infos = real.step(actions)
+    *idle_arrays, idle_infos = idle.step(actions)
+    for ours, theirs in zip(arrays, idle_arrays, strict=True):
         assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
+    assert infos == idle_infos == [{}] * 3
     (real_masks,), (idle_masks,) = (env.env_method("action_masks") for env in (real, idle))
     assert (real_masks.shape, real_masks.dtype) == (idle_masks.shape, idle_masks.dtype)
     assert idle.step(actions)[0] is idle.step(actions)[0]
@@ -36,3 +39,8 @@ def test_every_case_trains(
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     assert len(rows) == 2 + 4
     assert rows[2].endswith("| 1.00 |")
+
+
+def test_the_ratio_is_the_time_over_that_of_the_first() -> None:
+    text = training.report({"ours": 0.001, "slower": 0.004}, training.Arguments())
+    assert text.splitlines()[-2:] == ["| ours | 1,000 | 1.00 |", "| slower | 250 | 4.00 |"]
