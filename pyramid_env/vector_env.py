@@ -97,8 +97,7 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
         )
         self._buffers = self._episodes.empty_outputs()
         self._everyone = np.ones(num_envs, dtype=np.bool_)
-        self._has_begun = np.zeros(num_envs, dtype=np.bool_)
-        self._all_have_begun = False
+        self._has_begun = False
         self._is_seeded = False
 
     def reset(
@@ -117,8 +116,7 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
             self._episodes.deal_numbers(deals, rows)
         else:
             self._episodes.deal_given(deals, rows)
-        self._has_begun |= rows
-        self._all_have_begun = bool(self._has_begun.all())
+        self._has_begun = True
         outputs = self._outputs()
         self._episodes.begin(rows, outputs)
         return outputs.observations, self._infos(outputs.results, outputs.action_masks, rows)
@@ -194,13 +192,7 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
         self._add(infos, "action_mask", masks, rows)
         for key in ("pyramid_cards_removed", "passes_left"):
             self._add(infos, key, results[key], rows)
-        numbered = results["has_number"]
-        self._add(
-            infos,
-            "deal_number",
-            results["deal_number"],
-            numbered if rows is self._everyone else rows & numbered,
-        )
+        self._add(infos, "deal_number", results["deal_number"], rows & results["has_number"])
         return infos
 
     def _add(self, infos: dict[str, Any], key: str, values: Any, rows: Bools) -> None:
@@ -240,7 +232,7 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
                 f"reset_mask must be a bool array of shape ({self.num_envs},) with at least one"
                 f" True, not {mask!r}"
             )
-        if not (self._has_begun | mask).all():
+        if not (self._has_begun or mask.all()):
             raise ResetNeeded("the first reset must start every game: leave reset_mask out")
         return mask.copy()
 
@@ -283,5 +275,5 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
         )
 
     def _check_begun(self) -> None:
-        if not self._all_have_begun:
+        if not self._has_begun:
             raise ResetNeeded("no game has begun: call reset() first")
