@@ -13,7 +13,6 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import tyro
 from gymnasium.vector import SyncVectorEnv
 from numpy.typing import NDArray
 from peers import PEERS, Peer, steps_per_second
@@ -26,7 +25,7 @@ from replay import (
     replay_and_sample,
     show_progress,
 )
-from results import save_section
+from results import read_arguments, save_section, table
 
 from pyramid_env import PRESETS, PyramidEnv, PyramidVectorEnv, sample_actions
 
@@ -55,7 +54,7 @@ class Arguments:
 
 def main() -> None:
     """Measure everything in turns, then print and save the tables."""
-    arguments = tyro.cli(Arguments)
+    arguments = read_arguments(Arguments)
     show_progress("recording games")
     times = best_of(all_measures(), arguments.rounds)
     peers = dict(measure_peers()) if arguments.peers else {}
@@ -135,14 +134,7 @@ def synchronous() -> Measure:
 def sampling() -> Measure:
     *_, infos = amid_games(make(N_ENVS))
     generator = np.random.default_rng(0)
-
-    def measure() -> float:
-        started = time.process_time()
-        for _ in range(n_calls(N_ENVS)):
-            sample_actions(infos["action_mask"], generator)
-        return (time.process_time() - started) / n_calls(N_ENVS) / N_ENVS
-
-    return measure
+    return calling(lambda: sample_actions(infos["action_mask"], generator))
 
 
 def copying(copy: Callable[[NDArray[Any], NDArray[Any]], Any]) -> Measure:
@@ -152,11 +144,20 @@ def copying(copy: Callable[[NDArray[Any], NDArray[Any]], Any]) -> Measure:
     sources = [array.copy() for array in said]  # without the gaps of views
     targets = [source.copy() for source in sources]
 
+    def copy_all() -> None:
+        for target, source in zip(targets, sources, strict=True):
+            copy(target, source)
+
+    return calling(copy_all)
+
+
+def calling(call: Callable[[], Any]) -> Measure:
+    """Seconds an environment, of a call that does something for `N_ENVS` of them."""
+
     def measure() -> float:
         started = time.process_time()
         for _ in range(n_calls(N_ENVS)):
-            for target, source in zip(targets, sources, strict=True):
-                copy(target, source)
+            call()
         return (time.process_time() - started) / n_calls(N_ENVS) / N_ENVS
 
     return measure
@@ -207,11 +208,6 @@ NOTE = (
 )
 
 
-def table(head: str, rows: list[tuple[str, ...]]) -> str:
-    lines = [head, "|---|" + "---:|" * (head.count("|") - 2)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
-
-
 def millions(seconds: float) -> str:
     return f"{1e-6 / seconds:.2f}"
 
@@ -234,7 +230,7 @@ def main_table(times: Times) -> str:
         rows.append((f"one thread, {size:,} environments, wall time", one, one))
         rows.append((f"two threads, {size:,} environments, wall time", f"2 threads, {size}", one))
     return table(
-        "| | M steps/s | ns a step | speed-up |",
+        ("", "M steps/s", "ns a step", "speed-up"),
         [
             (
                 title,
@@ -253,7 +249,7 @@ def limit_table(times: Times) -> str:
         ("fresh arrays, against `ndarray.copy`", "fresh arrays", "fresh copies"),
     ]
     return table(
-        "| How close to the limit | ns a step | ns to write | ratio |",
+        ("How close to the limit", "ns a step", "ns to write", "ratio"),
         [
             (
                 title,
@@ -273,7 +269,7 @@ def preset_table(times: Times) -> str:
     default = times["zero copy"]
     seconds = {name: times.get(name, default) for name in PRESETS}
     return table(
-        "| Rules | M steps/s | time over the default's |",
+        ("Rules", "M steps/s", "time over the default's"),
         [(f"`{name}`", millions(s), f"{s / default:.2f}") for name, s in seconds.items()],
     )
 
@@ -282,7 +278,7 @@ def size_table(times: Times) -> str:
     default = times["zero copy"]
     seconds = {size: times.get(f"{size}", default) for size in SIZES}
     return table(
-        f"| Environments | ns a step | time over that of {N_ENVS:,} |",
+        ("Environments", "ns a step", f"time over that of {N_ENVS:,}"),
         [(f"{size:,}", nanoseconds(s), f"{s / default:.2f}") for size, s in seconds.items()],
     )
 
@@ -290,7 +286,7 @@ def size_table(times: Times) -> str:
 def peer_table(times: Times, peers: dict[str, float | None]) -> str:
     """Against fresh arrays, since the peers hand out such."""
     return table(
-        "| Peer | mask | M steps/s | ours, fresh arrays, over it |",
+        ("Peer", "mask", "M steps/s", "ours, fresh arrays, over it"),
         [peer_row(times, PEERS[name], speed) for name, speed in peers.items()],
     )
 

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from replay import AnyVectorEnv, amid_games, arrays_of, record, replay
+from numpy.typing import NDArray
+from replay import AnyVectorEnv, amid_games, record, replay
 
 from pyramid_env import PyramidVectorEnv
 from pyramid_env.jit import kernel, lowest
@@ -73,6 +74,16 @@ def reference_work(env: AnyVectorEnv) -> Callable[[], float]:
         return (time.process_time() - started) / N_CALLS / env.num_envs
 
     return work
+
+
+def arrays_of(value: Any) -> list[NDArray[Any]]:
+    """All arrays in what a step hands out."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    if not isinstance(value, dict | tuple):
+        return []
+    parts = value.values() if isinstance(value, dict) else value
+    return [array for part in parts for array in arrays_of(part)]
 
 
 @kernel

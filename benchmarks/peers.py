@@ -20,6 +20,10 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import SyncVectorEnv
 
+from pyramid_env.actions import action_table
+from pyramid_env.observation import observation_size, observation_space
+from pyramid_env.rules import Rules
+
 N_ENVS = 1024
 N_REPEATS = 5
 
@@ -37,12 +41,12 @@ def fastest(run: Callable[[], tuple[int, float]]) -> float:
 
 
 class Idle(gymnasium.Env[Any, Any]):
-    """An environment that does nothing, and so shows what its vector environment costs."""
+    """Does nothing in the spaces of ours, and so shows what its vector environment costs."""
 
     def __init__(self) -> None:
-        self.observation_space = gymnasium.spaces.MultiDiscrete(np.full(78, 15, np.int16))
-        self.action_space = gymnasium.spaces.Discrete(285)
-        self._observation = np.zeros(78, np.int16)
+        self.observation_space = observation_space(Rules())
+        self.action_space = gymnasium.spaces.Discrete(len(action_table(Rules())))
+        self._observation = np.zeros(observation_size(Rules()), np.int16)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -257,9 +261,13 @@ def steps_per_second(name: str) -> float | None:
 
 def main() -> None:
     """Print the decisions a CPU second of the peer that the command line names."""
+    names = sys.argv[1:]
+    if len(names) != 1 or names[0] not in PEERS:
+        print(f"peers.py {' '.join(names)}: give one of {', '.join(PEERS)}", file=sys.stderr)
+        sys.exit(2)
     if hasattr(os, "sched_setaffinity"):  # Linux
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    peer = PEERS[sys.argv[1]]
+    peer = PEERS[names[0]]
     print(peer.measure(peer.game))
 
 

@@ -106,16 +106,6 @@ def amid_games(env: AnyVectorEnv) -> Any:
     return play_opening(env, 0, lambda _, masks: sample_actions(masks, generator))
 
 
-def arrays_of(value: Any) -> list[NDArray[Any]]:
-    """All arrays in what a step hands out."""
-    if isinstance(value, np.ndarray):
-        return [value]
-    if not isinstance(value, dict | tuple):
-        return []
-    parts = value.values() if isinstance(value, dict) else value
-    return [array for part in parts for array in arrays_of(part)]
-
-
 def best_of(measures: Mapping[str, Callable[[], float]], n_rounds: int) -> dict[str, float]:
     """The lowest of `n_rounds` values of each measure, taken in turns so that all meet one noise.
 

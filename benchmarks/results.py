@@ -7,12 +7,17 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
+from typing import TypeVar
+
+import tyro
 
 from pyramid_env.files import replacing
+
+Arguments = TypeVar("Arguments")
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
@@ -34,6 +39,22 @@ def save_section(title: str, text: str, libraries: Sequence[str]) -> None:
     others = [one.rstrip() + "\n" for one in sections if not one.startswith(f"## {title}\n")]
     with replacing(RESULTS) as draft:
         draft.write_text("\n".join([others[0], *sorted([*others[1:], section])]), "utf-8")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table: the first column to the left, the others to the right."""
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def read_arguments(kind: type[Arguments]) -> Arguments:
+    """The command line as a dataclass; exit with 2 where a whole number is not 1 or more."""
+    arguments = tyro.cli(kind)
+    for name, value in vars(arguments).items():
+        if type(value) is int and value < 1:
+            print(f"--{name.replace('_', '-')} {value} is not allowed: 1 or more", file=sys.stderr)
+            sys.exit(2)
+    return arguments
 
 
 def _provenance(libraries: Sequence[str]) -> str:

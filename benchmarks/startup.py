@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import tyro
-from results import save_section
+from results import read_arguments, save_section, table
 
 ROOT = Path(__file__).parents[1]
 
@@ -67,8 +66,8 @@ class Arguments:
 
 def main() -> None:
     """Measure, print the table and save it."""
-    arguments = tyro.cli(Arguments)
-    text = table(measure(arguments.runs, arguments.cold_runs, arguments.training))
+    arguments = read_arguments(Arguments)
+    text = report(measure(arguments.runs, arguments.cold_runs, arguments.training))
     print(text)
     if arguments.save:
         save_section("Start-up", text, ["gymnasium", "numba", "numpy"])
@@ -84,19 +83,23 @@ def measure(runs: int, cold_runs: int, training: bool = True) -> list[Row]:
     return rows
 
 
-def table(rows: Sequence[Row]) -> str:
+def report(rows: Sequence[Row]) -> str:
     """The rows as Markdown, with what they mean."""
-    lines = ["| start | best wall s | median | best CPU s | aim |", "|---|---:|---:|---:|---:|"]
-    for row in rows:
-        cells = (min(row.wall), statistics.median(row.wall), min(row.cpu))
-        numbers = " | ".join(f"{cell:.2f}" for cell in cells)
-        lines.append(f"| {row.what} | {numbers} | {row.aim:g} |")
+    cells = [
+        (
+            row.what,
+            *(f"{x:.2f}" for x in (min(row.wall), statistics.median(row.wall), min(row.cpu))),
+            f"{row.aim:g}",
+        )
+        for row in rows
+    ]
     note = (
         "Each run is a process of its own. *First step* goes on from the import: make, reset and"
         " step, with the machine code in the cache. *Compiling* is what the first run of a small"
         " comparison or training, with an empty cache, takes longer than the second."
     )
-    return "\n".join([*lines, "", note])
+    head = ("start", "best wall s", "median", "best CPU s", "aim")
+    return f"{table(head, cells)}\n\n{note}"
 
 
 def _warm(runs: int, cache: str) -> list[Row]:

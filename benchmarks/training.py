@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 import torch
-import tyro
 from numpy.typing import NDArray
 from replay import best_of
-from results import save_section
+from results import read_arguments, save_section, table
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
@@ -57,8 +56,7 @@ class IdleVecEnv(PyramidVecEnv):
 
     def reset(self) -> NDArray[np.int16]:
         """The same observations as ever."""
-        observations: Any = self._said[0]
-        return observations  # type: ignore[no-any-return]
+        return self._said[0]  # type: ignore[return-value]
 
     def step_wait(self) -> VecEnvStepReturn:
         """What the first step said."""
@@ -67,7 +65,7 @@ class IdleVecEnv(PyramidVecEnv):
 
 def main() -> None:
     """Time all, then print and save the table."""
-    arguments = tyro.cli(Arguments)
+    arguments = read_arguments(Arguments)
     torch.set_num_threads(1)
     seconds = best_of(
         {
@@ -125,16 +123,13 @@ def training(
 def report(seconds: dict[str, float], arguments: Arguments) -> str:
     """The table, with what it says."""
     ours = next(iter(seconds.values()))
-    lines = [
+    note = (
         f"MaskablePPO on `kawu`, {arguments.envs} environments, {arguments.rollout} steps a"
         f" rollout, {arguments.epochs} epochs, one torch thread. CPU time, the fastest of"
-        f" {arguments.rounds} rounds in turns.",
-        "",
-        "| environment | steps/s | `PyramidVecEnv` is faster by |",
-        "|---|---:|---:|",
-    ]
-    lines += [f"| {name} | {1 / s:,.0f} | {s / ours:.2f} |" for name, s in seconds.items()]
-    return "\n".join(lines)
+        f" {arguments.rounds} rounds in turns."
+    )
+    rows = [(name, f"{1 / s:,.0f}", f"{s / ours:.2f}") for name, s in seconds.items()]
+    return f"{note}\n\n{table(('environment', 'steps/s', '`PyramidVecEnv` is faster by'), rows)}"
 
 
 if __name__ == "__main__":

@@ -196,8 +196,8 @@ def kernel(function: F) -> F:
 def inline_kernel(function: F) -> F:
     """Like `kernel`, but compiled into each caller.
 
-    For what is called once a position in a search: passing its arrays would take as long as its
-    work.
+    For what is called once a position in a search, or once a game in a step: passing its arrays
+    would take as long as its work.
     """
     return _compiled(function, forceinline=True)
 

@@ -1,8 +1,8 @@
 """Eight bytes at a time: vector instructions for the kernels' inner loops.
 
 The compiler unrolls loops of a short fixed length before it looks for vectors, and finds none
-afterwards. These functions say the instructions outright: an observation's runs of ranks take 5 ns
-through `widen_8`, and 16 ns in loops. They trust their callers: eight entries must lie there.
+afterwards. These functions say the instructions outright: an observation takes 14 ns through
+`widen_8`, and 21 ns in loops. They trust their callers: eight entries must lie there.
 """
 
 from __future__ import annotations
