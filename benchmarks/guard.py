@@ -25,7 +25,7 @@ N_ROUNDS = 11
 N_TRIES = 3
 
 LIMIT = 2.6
-"""The highest ratio that passes: 1.4 times the median of 20 runs of `python benchmarks/guard.py`.
+"""The highest ratio that passes: 1.3 times the median of 20 runs of `python benchmarks/guard.py`.
 
 That lies between noise and a twofold slowdown. On a shared machine, single measurements were up to
 14 % above the median, and with both cores kept busy down to 25 % below it.
