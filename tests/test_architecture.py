@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 LAYERS = (
-    ("cards", "pyramid", "rules", "jit", "simd", "files"),
+    ("cards", "pyramid", "rules", "jit", "simd", "files", "workers"),
     ("deals", "actions"),
     ("engine",),
     ("game", "hint", "observation", "rendering", "picture", "solver"),
@@ -50,10 +50,10 @@ KEPT_TO = {
     "stable_baselines3": {"integrations", "agents"},
     "sb3_contrib": {"integrations", "agents"},
     "matplotlib": {"agents", "evaluate"},
-    "filelock": {"solver"},
-    "joblib": {"solver"},
+    "filelock": {"workers"},
+    "joblib": {"workers"},
     "pyarrow": {"solver"},
-    "ray": {"solver"},
+    "ray": {"workers"},
 }
 """Libraries that only some parts may use."""
 

@@ -17,8 +17,9 @@ from pyramid_env.__main__ import main
 from pyramid_env.commands import sweep as command
 from pyramid_env.rules import Rules
 from pyramid_env.solver import Objective, solve_batch
-from pyramid_env.solver.sweep import WorkerDied, solve_chunk, sweep
+from pyramid_env.solver.sweep import solve_chunk, sweep
 from pyramid_env.solver.sweep_files import COLUMNS, NONE, Answers, Settings, read_sweep
+from pyramid_env.workers import WorkerDied
 
 BY_THREAD: dict[str, Any] = {"backend": "threading", "jobs": 1}
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from pyramid_env.commands.arguments import add_node_limit, add_objective, add_rules, rules_of
 from pyramid_env.pyramid import N_SLOTS
 from pyramid_env.solver import Objective
-from pyramid_env.solver.sweep import Backend, Progress, WorkerDied, sweep
-from pyramid_env.solver.sweep_files import NONE, Answers, FileFormat, extra
+from pyramid_env.solver.sweep import Progress, sweep
+from pyramid_env.solver.sweep_files import NONE, Answers, FileFormat
+from pyramid_env.workers import Backend, WorkerDied, ended_by_sigterm, extra
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -61,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         # The delay keeps the bar back where the arguments are refused.
         with (
-            _ended_by_sigterm(),
+            ended_by_sigterm(),
             tqdm(total=count.n_asked, unit="deal", smoothing=0, delay=0.1) as bar,
         ):
             _sweep(arguments, lambda answers, is_new: count.show(bar, answers, is_new))
@@ -120,17 +118,3 @@ def _deals(text: str) -> range:
     if not (colon and first.isdecimal() and end.isdecimal() and int(first) < int(end)):
         raise argparse.ArgumentTypeError(f"{text!r}: give FIRST:END, such as 0:1000")
     return range(int(first), int(end))
-
-
-@contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """End workers and clear up on SIGTERM as on Ctrl-C."""
-
-    def end(signum: int, frame: Any) -> NoReturn:
-        raise SystemExit(128 + signum)
-
-    previous = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)

@@ -8,7 +8,6 @@ import io
 import json
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from pyramid_env.files import replacing
 from pyramid_env.rules import Rules
 from pyramid_env.solver.solution import Objective, Solution, check_objective
+from pyramid_env.workers import extra
 
 FileFormat = Literal["parquet", "csv"]
 
@@ -224,33 +224,6 @@ def read_chunk(folder: Path, settings: Settings, deals: range) -> Answers:
     if not np.array_equal(answers.deal, np.arange(deals.start, deals.stop)):
         raise ValueError(f"{path} holds other deals than {deals}: {again}")
     return answers
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keep a folder to one sweep at a time. The system frees the lock of a process that died."""
-    with extra("sweep"):
-        from filelock import FileLock, Timeout
-    lock = FileLock(folder / LOCK_FILE)
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        raise ValueError(f"another sweep is at work in {folder}") from None
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-@contextmanager
-def extra(name: str) -> Iterator[None]:
-    """Import what comes with an extra, or raise `ValueError` that says what to install."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise ValueError(
-            f"{error.name} is not installed: pip install 'pyramid-env[{name}]'"
-        ) from None
 
 
 def _version() -> str:
