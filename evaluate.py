@@ -1,31 +1,42 @@
-"""Compare agents on the same deals: `python evaluate.py`; `--help` lists all arguments."""
+"""Compare agents on the same deals: `python evaluate.py`; `--help` lists all arguments.
+
+`python evaluate.py report results/` makes the report of kept games anew, without playing.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from agents.comparison import compare
-from agents.registry import load_agent
-from agents.report import rich_table, write_report
-from agents.versions import package_versions
-from pyramid_env.deals import FIRST_TRAINING_NUMBER
+from agents.evaluation import evaluate
+from agents.registry import AgentSpec
+from agents.report import notes, rich_table, write_report
+from agents.results import Settings, keep_curve, read_results
 from pyramid_env.jit import announce_compiling
 from pyramid_env.rules import get_rules
+from pyramid_env.workers import Backend, WorkerDied, Workers, ended_by_sigterm
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """Compare agents with each other and with the exact solver, on the same numbered deals."""
+    """Compare agents with each other and with the exact solver, on the same numbered deals.
+
+    The games are kept in --out; the same command goes on where a stopped one ended, and other
+    agents can be added. `evaluate.py report FOLDER` makes a report anew, without playing.
+    """
 
     agents: tuple[str, ...] = ("random", "greedy", "learned", "solver")
-    """random, greedy, learned (the policy that comes with the package), solver, or name=path with
-    a policy file or a training run's folder."""
+    """random, greedy, learned (the policy that comes with the package for the rules), solver, or
+    NAME=TARGET with a policy file, a training run's folder, a .zip of Stable-Baselines3, or
+    package.module:make_agent. NAME@0=..., NAME@1=... are several seeds of one agent."""
 
     rules: str = "kawu"
     """Preset to play."""
@@ -37,28 +48,45 @@ class Arguments:
     """Number of the first deal; the deals are consecutive."""
 
     out: Path = Path("results")
-    """Folder for comparison.json, games.csv, comparison.md and comparison.png."""
+    """Folder for the games and the report."""
 
-    batch: int = 256
+    batch: int = 250
     """Games played side by side."""
 
+    chunk: int = 250
+    """Deals a worker plays at a time; what is not finished when it stops is played again."""
 
-def run(arguments: Arguments, console: Console) -> None:
-    """Load, play, show, save. Raises `ValueError` or `OSError` for arguments that cannot work."""
+    backend: Backend = "loky"
+    """Processes (loky) or threads of this machine, or a Ray cluster."""
+
+    jobs: int | None = None
+    """Workers at once; default: one a core."""
+
+    ray_address: str | None = None
+    """Of a running cluster; default: RAY_ADDRESS, else one is started on this machine."""
+
+
+@dataclass(frozen=True)
+class ReportArguments:
+    """Make the report of kept games anew, without playing."""
+
+    folder: Annotated[Path, tyro.conf.Positional] = Path("results")
+    """The --out of an evaluation."""
+
+    curves: tuple[str, ...] = ()
+    """Learning curves to keep with it: NAME=FOLDER of training runs."""
+
+
+def run(arguments: Arguments, console: Console) -> bool:
+    """Play, show, save; whether every agent played to the end of its games.
+
+    Raises `ValueError` or `OSError` for arguments that cannot work.
+    """
+    deals = range(arguments.first, arguments.first + arguments.deals)
     rules = get_rules(arguments.rules)
-    last = arguments.first + arguments.deals
-    if arguments.deals < 1 or arguments.first < 0 or last > FIRST_TRAINING_NUMBER:
-        raise ValueError(
-            f"deals {arguments.first} to {last - 1} are no evaluation deals: at least one, from 0"
-            f" to {FIRST_TRAINING_NUMBER - 1}"
-        )
-    if arguments.batch < 1:
-        raise ValueError(f"--batch {arguments.batch} is not allowed: 1 or more")
-    agents = [load_agent(spec, rules) for spec in arguments.agents]
-    names = [agent.name for agent in agents]
-    if not names or len(set(names)) < len(names):
-        raise ValueError(f"--agents {' '.join(names)}: give at least one, each name once")
-
+    settings = Settings(arguments.rules, rules, deals, arguments.batch, arguments.chunk)
+    specs = [AgentSpec.parse(text) for text in arguments.agents]
+    workers = Workers(arguments.backend, arguments.jobs, arguments.ray_address)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
         tasks: dict[str, int] = {}
@@ -68,32 +96,50 @@ def run(arguments: Arguments, console: Console) -> None:
                 tasks[what] = progress.add_task(what, total=total)
             progress.update(tasks[what], completed=done)  # type: ignore[arg-type]
 
-        comparison = compare(
-            agents,
-            range(arguments.first, last),
-            arguments.rules,
-            rules,
-            batch=arguments.batch,
-            progress=show,
-        )
+        evaluate(arguments.out, settings, specs, workers=workers, progress=show)
+    return report(ReportArguments(arguments.out), console)
+
+
+def report(arguments: ReportArguments, console: Console) -> bool:
+    """Show and save the report of what is kept; whether it has no game that broke off."""
+    results = read_results(arguments.folder)
+    for text in arguments.curves:
+        name, equals, run_folder = text.partition("=")
+        if not equals:
+            raise ValueError(f"--curves {text}: give NAME=FOLDER")
+        keep_curve(arguments.folder, AgentSpec(name, run_folder).name, Path(run_folder))
+    if arguments.curves:
+        results = read_results(arguments.folder)
+    comparison = compare(results)
     console.print(rich_table(comparison))
-    written = write_report(comparison, arguments.out, package_versions())
+    for text in notes(comparison):
+        console.print(f"note: {text}", soft_wrap=True, markup=False)
+    written = write_report(comparison, arguments.folder)
     console.print("written: " + ", ".join(map(str, written)))
+    return not any(agent.n_broken_off for agent in comparison.agents)
 
 
-def main() -> int:
-    """Compare as the command line says; the exit code."""
+def main(words: Sequence[str] | None = None) -> int:
+    """Do as the command line says; the exit code, 1 if an agent failed or a worker died."""
     announce_compiling()
-    arguments = tyro.cli(Arguments)
+    words = sys.argv[1:] if words is None else words
     try:
-        run(arguments, Console())
+        with ended_by_sigterm():
+            if words[:1] == ["report"]:
+                arguments = tyro.cli(ReportArguments, prog="evaluate.py report", args=words[1:])
+                done = report(arguments, Console())
+            else:
+                done = run(tyro.cli(Arguments, args=words), Console())
     except (ValueError, OSError) as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
         return 2
+    except WorkerDied as error:
+        print(f"evaluate.py: a worker has died: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
-        print("evaluate.py: stopped, nothing written", file=sys.stderr)
+        print("evaluate.py: stopped; the same command goes on from here", file=sys.stderr)
         return 130
-    return 0
+    return 0 if done else 1
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +12,9 @@ from numpy.typing import NDArray
 Observations = NDArray[np.int16]
 ActionMasks = NDArray[np.int8]
 Actions = NDArray[np.int64]
+
+Policy = Callable[[NDArray[np.int16], NDArray[np.int8]], Any]
+"""One observation and its action mask to one legal action, whatever `int` understands."""
 
 
 class Agent(ABC):
@@ -32,3 +37,27 @@ class Agent(ABC):
     def act(self, observation: Observations, action_mask: ActionMasks) -> int:
         """One legal action for one observation."""
         return int(self.act_batch(observation[None], action_mask[None])[0])
+
+    def seed(self, seed: int) -> None:  # noqa: B027 - most agents have no chance in them
+        """Draw from here on as `seed` says; override it where an agent draws at random.
+
+        A comparison calls it before each share of the deals, so that the games come out the same
+        however many processes play them.
+        """
+
+
+class FunctionAgent(Agent):
+    """A function from one observation and one action mask to an action, as an agent.
+
+    It is privileged if the function has an attribute `privileged` that is true.
+    """
+
+    def __init__(self, policy: Policy, name: str) -> None:
+        self.name = name
+        self.privileged = bool(getattr(policy, "privileged", False))
+        self._policy = policy
+
+    def act_batch(self, observations: Observations, action_masks: ActionMasks) -> Actions:
+        """Ask the function row by row."""
+        rows = zip(observations, action_masks, strict=True)
+        return np.array([int(self._policy(*row)) for row in rows], dtype=np.int64)

@@ -27,6 +27,10 @@ class RandomAgent(Agent):
         """Draw one legal action a row."""
         return sample_actions(action_masks, self._generator)
 
+    def seed(self, seed: int) -> None:
+        """Draw from here on as `seed` says."""
+        self._generator = np.random.default_rng(seed)
+
 
 class GreedyAgent(Agent):
     """Plays the greedy hint (`pyramid_env.hint`), which is fair."""

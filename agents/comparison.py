@@ -1,45 +1,31 @@
-"""Compare agents on the same deals with each other and with the optimum."""
+"""Every figure of a comparison, from the kept games alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from itertools import islice
-from statistics import median
+from dataclasses import dataclass, replace
+from itertools import combinations
 
-from agents.agent import Agent
-from agents.playing import PlayedGame, play_deals
-from agents.statistics import wilson_interval
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.registry import group_of
+from agents.results import NONE, Entry, Games, Optima, Results, Settings
+from agents.statistics import bootstrap_interval, holm, mcnemar, wilson_interval
 from pyramid_env.pyramid import N_SLOTS
-from pyramid_env.rules import Rules
-from pyramid_env.solver import Undecided, first_losing_move, solve_batch
 
 
 @dataclass(frozen=True)
-class Optimum:
-    """What can be reached in one deal by someone who knows all its cards."""
-
-    deal: int
-    """The deal's number."""
-
-    winnable: bool | None
-    """Whether the goal can be reached; None where the solver gave up."""
-
-    most_cards: int | None
-    """The most pyramid cards that can be removed; None where the solver gave up."""
-
-
-@dataclass(frozen=True)
-class AgentSummary:
-    """One row of the comparison."""
+class AgentFigures:
+    """What one agent reached."""
 
     name: str
     privileged: bool
-    """Whether the agent saw the hidden cards."""
+    """Whether it saw the hidden cards."""
 
     n_deals: int
     n_won: int
+    win_rate: float
     win_low: float
     """Lower end of the 95 % Wilson interval of the win rate."""
 
@@ -59,158 +45,220 @@ class AgentSummary:
     """Median number, from 1, of the move that threw the win away, over the winnable deals that it
     lost; None without one."""
 
-    seconds_per_move: float
+    decisions_per_second: float | None
+    """None where no time was measured."""
 
-    @property
-    def win_rate(self) -> float:
-        """Share of the deals won."""
-        return self.n_won / self.n_deals
+    n_broken_off: int
+    """Games in which it raised or answered an illegal action."""
+
+    first_error: str
+    """The first of these: deal and reason."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with its 95 % bootstrap interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class GroupFigures:
+    """What the seeds of one agent reached together; a single agent is a group of one.
+
+    Intervals draw the deals anew, the same ones for every seed: all seeds played the same deals,
+    and to draw them for each seed by itself would make the intervals too narrow.
+    """
+
+    name: str
+    privileged: bool
+    seeds: tuple[str, ...]
+    """The names of its agents."""
+
+    win_rates: tuple[float, ...]
+    """One a seed."""
+
+    win_rate: Estimate
+    cards: Estimate
+    cards_by_seed: tuple[float, ...]
+    still_winnable: tuple[float, ...]
+    """Share of the winnable deals that can still be won after 0, 1, 2, ... moves."""
+
+    profile: tuple[Estimate, ...]
+    """Share of games with at least 0, 1, ... 28 pyramid cards removed: the performance profile."""
+
+    card_counts: tuple[float, ...]
+    """Share of games with exactly 0, 1, ... 28 removed."""
+
+
+@dataclass(frozen=True)
+class PairFigures:
+    """Two agents on the same deals; differences are the first less the second."""
+
+    first: str
+    second: str
+    only_first: float
+    """Deals that only the first won; a mean where there are several seeds."""
+
+    only_second: float
+    win_rate: Estimate
+    """Difference in win rate, with its paired bootstrap interval."""
+
+    cards: Estimate
+    """Difference in mean pyramid cards removed."""
+
+    p: float | None
+    """Exact McNemar test; None where one has several seeds."""
+
+    p_holm: float | None
+    """The same, adjusted by Holm for the number of pairs."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that a comparison found."""
+    """All that an evaluation found."""
 
-    rules_name: str
-    rules: Rules
-    optima: tuple[Optimum, ...]
-    """One a deal, in the order of the deals."""
+    settings: Settings
+    n_winnable: int
+    """Deals proved winnable."""
 
-    games: dict[str, tuple[PlayedGame, ...]]
-    """By agent, in the order of the deals."""
+    n_open: int
+    """Deals where the solver gave up."""
 
-    losing_moves: dict[str, tuple[int | None, ...]]
-    """By agent, in the order of the deals: the number, from 1, of the move that threw the win away;
-    None where there was no win to lose, or the solver gave up."""
+    agents: tuple[AgentFigures, ...]
+    """One a finished agent, in the order in which they were named."""
 
-    summaries: tuple[AgentSummary, ...]
-    """One an agent, in the order given."""
+    groups: tuple[GroupFigures, ...]
+    pairs: tuple[PairFigures, ...]
+    unfinished: tuple[str, ...]
+    """Agents whose games are not all there."""
 
-    @property
-    def n_winnable(self) -> int:
-        """Deals proved winnable."""
-        return sum(optimum.winnable is True for optimum in self.optima)
-
-    @property
-    def n_unproved(self) -> int:
-        """Deals where the solver gave up."""
-        return sum(
-            optimum.winnable is None or optimum.most_cards is None for optimum in self.optima
-        )
+    curves: dict[str, NDArray[np.float64]]
+    """Learning curves by name: steps, win rate, mean cards."""
 
 
-def find_optima(
-    deals: Sequence[int], rules: Rules, progress: Callable[[int, int], object]
-) -> tuple[Optimum, ...]:
-    """Solve each deal for the goal and for the most pyramid cards."""
-    cards = solve_batch(deals, rules, "cards", progress=progress)
-    if rules.goal == "pyramid":
-        winnable = [None if s.value is None else s.value == N_SLOTS for s in cards]
-    else:
-        winnable = [
-            None if s.value is None else bool(s.value) for s in solve_batch(deals, rules, "win")
-        ]
-    return tuple(
-        Optimum(deal, can_win, solution.value)
-        for deal, can_win, solution in zip(deals, winnable, cards, strict=True)
+def compare(results: Results) -> Comparison:
+    """Sum up what was kept."""
+    optima = results.optima
+    groups: dict[str, list[Entry]] = {}
+    for entry in results.entries:
+        groups.setdefault(group_of(entry.name), []).append(entry)
+    return Comparison(
+        settings=results.settings,
+        n_winnable=int((optima.winnable == 1).sum()),
+        n_open=int(((optima.winnable == NONE) | (optima.most_cards == NONE)).sum()),
+        agents=tuple(
+            _agent_figures(entry, results.games[entry.name], optima) for entry in results.entries
+        ),
+        groups=tuple(
+            _group_figures(name, entries, results.games, optima) for name, entries in groups.items()
+        ),
+        pairs=_pairs(
+            {name: [results.games[e.name] for e in entries] for name, entries in groups.items()}
+        ),
+        unfinished=results.unfinished,
+        curves=results.curves,
     )
 
 
-def find_losing_moves(
-    games: dict[str, tuple[PlayedGame, ...]],
-    optima: Sequence[Optimum],
-    rules: Rules,
-    progress: Callable[[int, int], object],
-) -> dict[str, tuple[int | None, ...]]:
-    """For each game the number, from 1, of the move that threw the win away.
-
-    None where there was no win to lose, or the solver gave up. Games and optima are in the same
-    order; `progress` is told (games done, games in all).
-    """
-    n_games = len(games) * len(optima)
-    found: list[int | None] = []
-    for played in games.values():
-        for game, optimum in zip(played, optima, strict=True):
-            found.append(_losing_move(game, rules) if optimum.winnable and not game.won else None)
-            progress(len(found), n_games)
-    numbers = iter(found)
-    return {name: tuple(islice(numbers, len(played))) for name, played in games.items()}
-
-
-def _losing_move(game: PlayedGame, rules: Rules) -> int | None:
-    try:
-        index = first_losing_move(rules, game.deal, game.moves)
-    except Undecided:
-        return None
-    return None if index is None else index + 1
-
-
-def compare(
-    agents: Sequence[Agent],
-    deals: Sequence[int],
-    rules_name: str,
-    rules: Rules,
-    *,
-    batch: int,
-    progress: Callable[[str, int, int], object],
-) -> Comparison:
-    """Solve the deals, let every agent play all of them, judge the games, and sum up.
-
-    `progress` is told (what is under way, done, total).
-    """
-    optima = find_optima(deals, rules, partial(progress, "exact solver: the optimum"))
-    games: dict[str, tuple[PlayedGame, ...]] = {}
-    seconds_per_move: list[float] = []
-    for agent in agents:
-        n_done = 0
-
-        def advance(n_ended: int, name: str = agent.name) -> None:
-            nonlocal n_done
-            n_done += n_ended
-            progress(name, n_done, len(deals))
-
-        played, seconds = play_deals(agent, deals, rules, batch=batch, progress=advance)
-        games[agent.name] = tuple(played)
-        seconds_per_move.append(seconds)
-    losing_moves = find_losing_moves(
-        games, optima, rules, partial(progress, "exact solver: lost wins")
-    )
-    summaries = tuple(
-        summarise(agent, games[agent.name], optima, losing_moves[agent.name], seconds)
-        for agent, seconds in zip(agents, seconds_per_move, strict=True)
-    )
-    return Comparison(rules_name, rules, optima, games, losing_moves, summaries)
-
-
-def summarise(
-    agent: Agent,
-    games: Sequence[PlayedGame],
-    optima: Sequence[Optimum],
-    losing_moves: Sequence[int | None],
-    seconds_per_move: float,
-) -> AgentSummary:
-    """One row of the comparison, from an agent's games, and the optima and losing moves of each."""
-    n_won = sum(game.won for game in games)
-    won_winnable = [
-        game.won for game, optimum in zip(games, optima, strict=True) if optimum.winnable
-    ]
-    shortfalls = [
-        optimum.most_cards - game.cards
-        for game, optimum in zip(games, optima, strict=True)
-        if optimum.most_cards is not None
-    ]
-    lost_at = [number for number in losing_moves if number is not None]
-    low, high = wilson_interval(n_won, len(games))
-    return AgentSummary(
-        name=agent.name,
-        privileged=agent.privileged,
-        n_deals=len(games),
+def _agent_figures(entry: Entry, games: Games, optima: Optima) -> AgentFigures:
+    n_deals, n_won = len(games.won), int(games.won.sum())
+    low, high = wilson_interval(n_won, n_deals)
+    seconds = float(games.seconds.sum())
+    known = optima.most_cards != NONE
+    deal, error = next(iter(games.errors.items()), (0, ""))
+    return AgentFigures(
+        name=entry.name,
+        privileged=entry.privileged,
+        n_deals=n_deals,
         n_won=n_won,
+        win_rate=n_won / n_deals,
         win_low=low,
         win_high=high,
-        winnable_won=sum(won_winnable) / len(won_winnable) if won_winnable else None,
-        mean_cards=sum(game.cards for game in games) / len(games),
-        regret=sum(shortfalls) / len(shortfalls) if shortfalls else None,
-        lost_at=median(lost_at) if lost_at else None,
-        seconds_per_move=seconds_per_move,
+        winnable_won=_mean(games.won[optima.winnable == 1]),
+        mean_cards=float(games.cards.mean()),
+        regret=_mean((optima.most_cards - games.cards)[known]),
+        lost_at=_mean(games.losing_move[games.losing_move != NONE], np.median),
+        decisions_per_second=float(games.n_moves.sum()) / seconds if seconds > 0 else None,
+        n_broken_off=len(games.errors),
+        first_error=f"deal {deal}: {error}" if error else "",
+    )
+
+
+def _mean(
+    values: NDArray[np.int64], function: Callable[[NDArray[np.int64]], object] = np.mean
+) -> float | None:
+    return float(function(values)) if len(values) else None  # type: ignore[arg-type]
+
+
+def _group_figures(
+    name: str, entries: Sequence[Entry], games: dict[str, Games], optima: Optima
+) -> GroupFigures:
+    seeds = [games[entry.name] for entry in entries]
+    cards = np.array([seed.cards for seed in seeds])
+    return GroupFigures(
+        name=name,
+        privileged=any(entry.privileged for entry in entries),
+        seeds=tuple(entry.name for entry in entries),
+        win_rates=tuple(float(seed.won.mean()) for seed in seeds),
+        win_rate=_estimate(_over_seeds(seeds, "won")),
+        cards=_estimate(cards.mean(axis=0)),
+        cards_by_seed=tuple(cards.mean(axis=1).tolist()),
+        still_winnable=_still_winnable(seeds, optima),
+        profile=tuple(_estimate((cards >= n).mean(axis=0)) for n in range(N_SLOTS + 1)),
+        card_counts=tuple(float((cards == n).mean()) for n in range(N_SLOTS + 1)),
+    )
+
+
+def _over_seeds(seeds: Sequence[Games], column: str) -> NDArray[np.float64]:
+    """For each deal the mean over the seeds."""
+    mean: NDArray[np.float64] = np.mean([getattr(seed, column) for seed in seeds], axis=0)
+    return mean
+
+
+def _estimate(values: NDArray[np.float64]) -> Estimate:
+    return Estimate(float(values.mean()), *bootstrap_interval(values))
+
+
+def _still_winnable(seeds: Sequence[Games], optima: Optima) -> tuple[float, ...]:
+    """The share of the winnable deals that can still be won, by the number of moves made.
+
+    Games of which the solver left open when they were lost do not count.
+    """
+    never = np.iinfo(np.int64).max
+    lost_at = []
+    for seed in seeds:
+        known = (optima.winnable == 1) & ((seed.won == 1) | (seed.losing_move != NONE))
+        lost_at.append(np.where(seed.won == 1, never, seed.losing_move)[known])
+    moves = np.concatenate(lost_at)
+    last = int(moves[moves < never].max(initial=0))
+    return tuple(float((moves > n).mean()) for n in range(last + 1)) if len(moves) else ()
+
+
+def _pairs(groups: dict[str, list[Games]]) -> tuple[PairFigures, ...]:
+    pairs = [_pair(*first, *second) for first, second in combinations(groups.items(), 2)]
+    tested = [i for i, pair in enumerate(pairs) if pair.p is not None]
+    for i, p in zip(tested, holm([pairs[i].p or 0.0 for i in tested]), strict=True):
+        pairs[i] = replace(pairs[i], p_holm=p)
+    return tuple(pairs)
+
+
+def _pair(
+    first: str, first_seeds: Sequence[Games], second: str, second_seeds: Sequence[Games]
+) -> PairFigures:
+    won, others = _over_seeds(first_seeds, "won"), _over_seeds(second_seeds, "won")
+    cards = _over_seeds(first_seeds, "cards") - _over_seeds(second_seeds, "cards")
+    only_first, only_second = float((won * (1 - others)).sum()), float((others * (1 - won)).sum())
+    single = len(first_seeds) == len(second_seeds) == 1
+    return PairFigures(
+        first=first,
+        second=second,
+        only_first=only_first,
+        only_second=only_second,
+        win_rate=_estimate(won - others),
+        cards=_estimate(cards),
+        p=mcnemar(int(only_first), int(only_second)) if single else None,
+        p_holm=None,
     )

@@ -2,38 +2,191 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib
+import inspect
+import re
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from agents.agent import Agent
+from agents.agent import Agent, FunctionAgent
 from agents.baselines import GreedyAgent, RandomAgent
 from agents.learned import LearnedAgent
 from agents.solver import SolverAgent
-from pyramid_env.rules import Rules, get_rules
+from pyramid_env.rules import PRESETS, Rules, get_rules
 
 WEIGHTS = Path(__file__).parent / "weights"
-SHIPPED = "learned"
 
-_BUILT_IN: dict[str, Callable[[Rules], Agent]] = {
+BUILT_IN: dict[str, Callable[[Rules], Agent]] = {
     "random": lambda rules: RandomAgent(),
     "greedy": GreedyAgent,
+    "learned": lambda rules: LearnedAgent.load(shipped_policy(rules), rules),
     "solver": SolverAgent,
-    SHIPPED: lambda rules: LearnedAgent.load(WEIGHTS / "kawu.safetensors", rules, SHIPPED),
 }
+"""Makes each agent that has a name of its own, to play the rules given."""
+
+HOW_TO_NAME = (
+    f"{', '.join(BUILT_IN)}, a preset, or NAME=TARGET with such a name, a policy file, a training"
+    " run's folder, a .zip of Stable-Baselines3 or package.module:make_agent"
+)
 
 
-def load_agent(spec: str, rules: str | Rules = "kawu") -> Agent:
+@dataclass(frozen=True)
+class AgentSpec:
+    """How `--agents` names an agent: ``greedy``, ``mine=runs/mine``, ``mine@0=runs/first``.
+
+    Raises `ValueError` for a name that cannot be part of a file's name.
+    """
+
+    name: str
+    """What tables and files call it; what follows an ``@`` tells training seeds apart."""
+
+    target: str
+    """What it is: a name of ours, a preset, a path, or ``package.module:attribute``."""
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[\w.-]+(@[\w.-]+)?", self.name) or self.name.startswith("."):
+            raise ValueError(
+                f"{self.name!r} is no name for an agent: letters, digits, '_', '-' and '.', and"
+                " after an '@' what tells seeds apart"
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> AgentSpec:
+        """Read ``target`` or ``name=target``."""
+        name, equals, target = text.partition("=")
+        if not equals and not (name in BUILT_IN or name in PRESETS):
+            raise ValueError(f"unknown agent {text!r}: {HOW_TO_NAME}")
+        return cls(name, target if equals else name)
+
+    @property
+    def file(self) -> Path | None:
+        """The file that the agent is loaded from; None for ours and for a module."""
+        if self.target in BUILT_IN or self.target in PRESETS or _module_of(self.target):
+            return None
+        path = Path(self.target)
+        return path / "best.safetensors" if path.is_dir() else path
+
+    def digest(self) -> str | None:
+        """A checksum of the file or module that the agent comes from; None for ours."""
+        file = self.file
+        module = _module_of(self.target)
+        if module:
+            source = getattr(_import(module), "__file__", None)
+            file = Path(source) if source else None
+        return hashlib.sha256(file.read_bytes()).hexdigest() if file else None
+
+    def load(self, rules: Rules) -> Agent:
+        """The agent, to play `rules`. Errors as `load_agent`."""
+        agent = self._load(rules)
+        agent.name = self.name
+        return agent
+
+    def _load(self, rules: Rules) -> Agent:
+        if self.target in BUILT_IN:
+            return BUILT_IN[self.target](rules)
+        if self.target in PRESETS:
+            return LearnedAgent.load(shipped_policy(PRESETS[self.target]), rules)
+        if _module_of(self.target):
+            return _from_module(self.target, self.name, rules)
+        file = self.file
+        assert file is not None
+        if file.suffix == ".zip":
+            from agents.sb3 import SB3Agent
+
+            return SB3Agent.load(file, rules, self.name)
+        return LearnedAgent.load(file, rules)
+
+
+def load_agent(text: str, rules: str | Rules | None = None) -> Agent:
     """The agent of a name, to play some rules.
 
-    ``random``, ``greedy``, ``solver`` and ``learned`` (the policy that comes with the package), or
-    ``name=path`` with a policy file or a run's folder. Raises `ValueError` for an unknown name or a
-    file that is no policy, and `FileNotFoundError` for a missing one.
+    ``random``, ``greedy``, ``solver``; ``learned``, the policy that comes with the package for the
+    rules; a preset, the policy for that one; or ``name=target``, where the target is one of these,
+    a policy file, a training run's folder, a `.zip` of Stable-Baselines3, or a
+    ``package.module:attribute``. The attribute is an agent, a function of an observation and an
+    action mask, or makes one of these when it is called, with the rules if it takes an argument.
+
+    Without rules it plays the preset that is named, or else ``kawu``. Raises `ValueError` for an
+    unknown name or something that is no agent, and `FileNotFoundError` for a missing file.
+
+    >>> load_agent("kawu").name
+    'kawu'
     """
-    rules = get_rules(rules)
-    name, is_path, path = spec.partition("=")
-    if is_path and name and path:
-        file = Path(path) / "best.safetensors" if Path(path).is_dir() else Path(path)
-        return LearnedAgent.load(file, rules, name)
-    if spec not in _BUILT_IN:
-        raise ValueError(f"unknown agent {spec!r}: {', '.join(_BUILT_IN)} or name=path")
-    return _BUILT_IN[spec](rules)
+    if rules is None:
+        rules = text if text in PRESETS else "kawu"
+    return AgentSpec.parse(text).load(get_rules(rules))
+
+
+def group_of(name: str) -> str:
+    """What agents share that differ in their seed: the name before the ``@``."""
+    return name.partition("@")[0]
+
+
+def shipped_policy(rules: Rules) -> Path:
+    """The policy file that comes with the package for some rules; without one, that of ``kawu``."""
+    files = (WEIGHTS / f"{name}.safetensors" for name, preset in PRESETS.items() if preset == rules)
+    return next((file for file in files if file.is_file()), WEIGHTS / "kawu.safetensors")
+
+
+def _module_of(target: str) -> str | None:
+    """The module of ``package.module:attribute``; None where a target is something else."""
+    found = re.fullmatch(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):[^\W\d]\w*", target)
+    return found[1] if found else None
+
+
+def _import(module: str) -> Any:
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # as `python -m` has it
+    try:
+        return importlib.import_module(module)
+    except Exception as error:  # a module raises whatever it likes
+        raise ValueError(
+            f"module {module} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _from_module(target: str, name: str, rules: Rules) -> Agent:
+    module, _, attribute = target.partition(":")
+    found = getattr(_import(module), attribute, None)
+    if found is None:
+        raise ValueError(f"module {module} has no {attribute}")
+    if not isinstance(found, Agent) and not _is_policy(found):
+        found = _make(target, found, rules)
+    if isinstance(found, Agent):
+        return found
+    if callable(found):
+        return FunctionAgent(found, name)
+    raise ValueError(f"{target} gives {found!r}, which is neither an Agent nor a function")
+
+
+def _is_policy(found: Any) -> bool:
+    """Whether something wants two arguments, observation and action mask, to be called."""
+    return not isinstance(found, type) and callable(found) and len(_required(found)) == 2
+
+
+def _make(target: str, make: Any, rules: Rules) -> Any:
+    if not callable(make) or len(_required(make)) > 1:
+        raise ValueError(
+            f"{target} is no agent: give an Agent, a function of observation and action mask, or"
+            " what makes one, with no argument or the rules"
+        )
+    try:
+        if _required(make):
+            return make(rules)
+        return make(rules=rules) if "rules" in inspect.signature(make).parameters else make()
+    except Exception as error:
+        raise ValueError(f"{target} failed: {type(error).__name__}: {error}") from error
+
+
+def _required(function: Any) -> list[inspect.Parameter]:
+    """The parameters that must be given to call it."""
+    return [
+        parameter
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]

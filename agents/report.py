@@ -1,23 +1,22 @@
-"""Show a comparison: a table for the terminal, and JSON, CSV, Markdown and a chart as files."""
+"""Show a comparison: a table for the terminal, and Markdown, JSON and charts as files."""
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import json
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
-from agents.comparison import AgentSummary, Comparison
+from agents.charts import draw_charts, headline
+from agents.comparison import AgentFigures, Comparison, Estimate, GroupFigures, PairFigures
 from pyramid_env.files import replacing
 
 # What the columns say, for the reader of a table: deals won, the Wilson interval of that share,
 # winnable deals won, mean pyramid cards removed, mean cards short of the optimum, median number of
-# the move that threw a win away, time a decision.
+# the move that threw a win away, decisions a second.
 COLUMNS = (
     "agent",
     "win rate",
@@ -26,47 +25,76 @@ COLUMNS = (
     "cards",
     "regret",
     "lost at",
-    "a move",
+    "decisions /s",
 )
 
-# Those of `games.csv`: an empty cell is a figure that the solver left open, or a losing move of a
-# game without one.
-GAME_COLUMNS = (
+SEED_COLUMNS = (
     "agent",
-    "deal",
-    "won",
+    "seeds",
+    "win rate",
+    "95 % interval",
+    "lowest and highest",
     "cards",
-    "winnable",
-    "most_cards",
-    "regret",
-    "losing_move",
-    "moves",
+    "95 % interval",
+    "lowest and highest",
 )
 
+PAIR_COLUMNS = (
+    "first",
+    "second",
+    "only first won",
+    "only second won",
+    "win rate, points",
+    "95 % interval",
+    "p",
+    "p (Holm)",
+    "cards",
+    "95 % interval",
+)
 
-def cells(row: AgentSummary) -> tuple[str, ...]:
-    """A row of the table as text, one cell a column."""
-    return (
-        row.name,
-        f"{row.win_rate:.1%}",
-        f"{100 * row.win_low:.1f}-{row.win_high:.1%}",
-        "-" if row.winnable_won is None else f"{row.winnable_won:.1%}",
-        f"{row.mean_cards:.2f}",
-        "-" if row.regret is None else f"{row.regret:.2f}",
-        "-" if row.lost_at is None else f"{row.lost_at:.0f}",
-        _duration(row.seconds_per_move),
-    )
+ALL_TITLES = {
+    "win-rates.png": "Win rates with their 95 % intervals",
+    "still-winnable.png": "Winnable deals that can still be won, by the number of moves made",
+    "cards-removed.png": "How many pyramid cards are removed",
+    "profiles.png": "Performance profiles: games with at least so many cards removed",
+    "learning-curves.png": "Learning curves",
+}
 
 
-def headline(comparison: Comparison) -> str:
-    """One sentence: which deals, how many can be won, how many stayed open."""
-    deals = [optimum.deal for optimum in comparison.optima]
-    n_deals = len(deals)
-    text = (
-        f"{comparison.rules_name} rules, deals {deals[0]} to {deals[-1]}: {comparison.n_winnable}"
-        f" of {n_deals} ({comparison.n_winnable / n_deals:.1%}) can be won"
-    )
-    return text + (f", {comparison.n_unproved} not decided" if comparison.n_unproved else "")
+def write_report(comparison: Comparison, out: Path) -> list[Path]:
+    """Write ``report.md``, ``report.json`` and the charts."""
+    charts = draw_charts(comparison)
+    for name, draw in charts.items():
+        with replacing(out / name) as draft:
+            draw(draft)
+    for name in ALL_TITLES.keys() - charts.keys():
+        (out / name).unlink(missing_ok=True)  # of a report that had more to show
+    texts = {
+        "report.json": json.dumps(as_json(comparison), indent=2) + "\n",
+        "report.md": markdown(comparison, charts),
+    }
+    for name, text in texts.items():
+        with replacing(out / name) as draft:
+            draft.write_text(text, encoding="utf-8")
+    return [out / name for name in (*texts, *charts)]
+
+
+def as_json(comparison: Comparison) -> dict[str, Any]:
+    """Every figure."""
+    settings = comparison.settings
+    return {
+        "rules_name": settings.rules_name,
+        "rules": dataclasses.asdict(settings.rules),
+        "first_deal": settings.deals.start,
+        "n_deals": len(settings.deals),
+        "n_winnable": comparison.n_winnable,
+        "n_open": comparison.n_open,
+        "agents": [dataclasses.asdict(agent) for agent in comparison.agents],
+        "groups": [dataclasses.asdict(group) for group in comparison.groups],
+        "pairs": [dataclasses.asdict(pair) for pair in comparison.pairs],
+        "unfinished": comparison.unfinished,
+        "versions": settings.versions,
+    }
 
 
 def rich_table(comparison: Comparison) -> Table:
@@ -74,8 +102,8 @@ def rich_table(comparison: Comparison) -> Table:
     table = Table(title=headline(comparison), title_justify="left")
     for i, column in enumerate(COLUMNS):
         heading = "\n".join(column.rsplit(" ", 1))  # two lines, so that 80 characters are enough
-        table.add_column(heading, justify="left" if i == 0 else "right", no_wrap=True)
-    fair, privileged = split(comparison)
+        table.add_column(heading, justify="left" if i == 0 else "right", no_wrap=i > 0)
+    fair, privileged = split(comparison.agents)
     for row in fair:
         table.add_row(*cells(row))
     if fair and privileged:
@@ -87,135 +115,100 @@ def rich_table(comparison: Comparison) -> Table:
     return table
 
 
-def markdown(comparison: Comparison) -> str:
+def notes(comparison: Comparison) -> list[str]:
+    """What a reader must know: agents that failed in games, and those that are left out."""
+    broken = [
+        f"{agent.name} broke off {agent.n_broken_off} of {agent.n_deals} games, which count as not"
+        f" won; the first: {agent.first_error}"
+        for agent in comparison.agents
+        if agent.n_broken_off
+    ]
+    return broken + [f"{name} has not finished and is left out" for name in comparison.unfinished]
+
+
+def markdown(comparison: Comparison, charts: Iterable[str] = ()) -> str:
     """The comparison as Markdown, agents that see hidden cards in a table of their own."""
-    fair, privileged = split(comparison)
+    fair, privileged = split(comparison.agents)
+    several = [group for group in comparison.groups if len(group.seeds) > 1]
     parts = [headline(comparison) + "."]
-    for title, rows in (("Fair agents", fair), ("Agents that see the hidden cards", privileged)):
+    for title, columns, rows in (
+        ("Fair agents", COLUMNS, [cells(row) for row in fair]),
+        ("Agents that see the hidden cards", COLUMNS, [cells(row) for row in privileged]),
+        ("Several seeds", SEED_COLUMNS, [seed_cells(group) for group in several]),
+        ("Paired, first less second", PAIR_COLUMNS, [pair_cells(p) for p in comparison.pairs]),
+    ):
         if rows:
-            lines = [f"**{title}**", "", "| " + " | ".join(COLUMNS) + " |"]
-            lines.append("|---|" + "---:|" * (len(COLUMNS) - 1))
-            lines += ["| " + " | ".join(cells(row)) + " |" for row in rows]
-            parts.append("\n".join(lines))
+            parts.append(f"**{title}**\n\n{_markdown_table(columns, rows)}")
+    parts += [f"**Note:** {text}." for text in notes(comparison)]
+    parts += [f"![{ALL_TITLES[name]}]({name})" for name in charts]
     return "\n\n".join(parts) + "\n"
 
 
-def split(comparison: Comparison) -> tuple[list[AgentSummary], list[AgentSummary]]:
+def _markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(columns) + " |", "|---|" + "---:|" * (len(columns) - 1)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def split(rows: Iterable[AgentFigures]) -> tuple[list[AgentFigures], list[AgentFigures]]:
     """The rows of fair agents, and of those that see the hidden cards."""
-    rows = comparison.summaries
+    rows = list(rows)
     return [row for row in rows if not row.privileged], [row for row in rows if row.privileged]
 
 
-def write_report(comparison: Comparison, out: Path, versions: dict[str, str]) -> list[Path]:
-    """Write ``comparison.json``, ``games.csv``, ``comparison.md`` and ``comparison.png``."""
-    out.mkdir(parents=True, exist_ok=True)
-    summary: dict[str, Any] = {
-        "rules_name": comparison.rules_name,
-        "rules": dataclasses.asdict(comparison.rules),
-        "first_deal": comparison.optima[0].deal,
-        "n_deals": len(comparison.optima),
-        "n_winnable": comparison.n_winnable,
-        "n_unproved": comparison.n_unproved,
-        "agents": [
-            {**dataclasses.asdict(row), "win_rate": row.win_rate} for row in comparison.summaries
-        ],
-        "versions": versions,
-    }
-    json_text = json.dumps(summary, indent=2) + "\n"
-    writers: dict[str, Callable[[Path], object]] = {
-        "comparison.json": lambda path: path.write_text(json_text, encoding="utf-8"),
-        "games.csv": lambda path: path.write_text(_games_csv(comparison), encoding="utf-8"),
-        "comparison.md": lambda path: path.write_text(markdown(comparison), encoding="utf-8"),
-        "comparison.png": lambda path: _draw_chart(comparison, path),
-    }
-    for name, write in writers.items():
-        with replacing(out / name) as draft:
-            write(draft)
-    return [out / name for name in writers]
-
-
-def _games_csv(comparison: Comparison) -> str:
-    """One row a game: what the agent reached, what could be reached, and all its moves."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(GAME_COLUMNS)
-    for agent, games in comparison.games.items():
-        for game, optimum, losing_move in zip(
-            games, comparison.optima, comparison.losing_moves[agent], strict=True
-        ):
-            most = optimum.most_cards
-            writer.writerow(
-                [
-                    agent,
-                    game.deal,
-                    int(game.won),
-                    game.cards,
-                    None if optimum.winnable is None else int(optimum.winnable),
-                    most,
-                    None if most is None else most - game.cards,
-                    losing_move,
-                    " ".join(game.moves),
-                ]
-            )
-    return text.getvalue()
-
-
-def _draw_chart(comparison: Comparison, path: Path) -> None:
-    """Win rates with their intervals, and how many pyramid cards each agent removes."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    fair, privileged = split(comparison)
-    rows = [*fair, *privileged]
-    figure = Figure(figsize=(10, 1.6 + 0.6 * len(rows)), layout="constrained")
-    FigureCanvasAgg(figure)
-    left, right = figure.subplots(1, 2)
-    names = [
-        f"{row.name}{' (sees all)' if row.privileged else ''}\n{row.win_rate:.1%}" for row in rows
-    ]
-    colours = ["#b07aa1" if row.privileged else "#4e79a7" for row in rows]
-    rates = [100 * row.win_rate for row in rows]
-    errors = [
-        [100 * (row.win_rate - row.win_low) for row in rows],
-        [100 * (row.win_high - row.win_rate) for row in rows],
-    ]
-    left.barh(names, rates, color=colours, xerr=errors, capsize=3)
-    winnable = 100 * comparison.n_winnable / len(comparison.optima)
-    left.axvline(winnable, color="#444444", linestyle="--", linewidth=1)
-    left.annotate(
-        "can be won",
-        (winnable, 1),
-        xycoords=("data", "axes fraction"),
-        ha="center",
-        va="bottom",
-        fontsize=9,
+def cells(row: AgentFigures) -> tuple[str, ...]:
+    """A row of the table as text, one cell a column."""
+    return (
+        row.name,
+        f"{row.win_rate:.1%}",
+        f"{100 * row.win_low:.1f}-{row.win_high:.1%}",
+        "-" if row.winnable_won is None else f"{row.winnable_won:.1%}",
+        f"{row.mean_cards:.2f}",
+        "-" if row.regret is None else f"{row.regret:.2f}",
+        "-" if row.lost_at is None else f"{row.lost_at:.0f}",
+        "-" if row.decisions_per_second is None else _speed(row.decisions_per_second),
     )
-    left.set_xlabel("deals won, % (95 % Wilson interval)")
-    left.set_xlim(0, max(100 * max(row.win_high for row in rows), winnable) * 1.08 + 1)
-    cards = [[game.cards for game in comparison.games[row.name]] for row in rows]
-    boxes = right.boxplot(
-        cards,
-        orientation="horizontal",
-        widths=0.6,
-        patch_artist=True,
-        whis=(5, 95),
-        showfliers=False,
+
+
+def seed_cells(group: GroupFigures) -> tuple[str, ...]:
+    """A row of the table of agents with several seeds."""
+    win_rate, cards = group.win_rate, group.cards
+    return (
+        group.name,
+        str(len(group.seeds)),
+        f"{win_rate.value:.1%}",
+        f"{100 * win_rate.low:.1f}-{win_rate.high:.1%}",
+        f"{min(group.win_rates):.1%} {max(group.win_rates):.1%}",
+        f"{cards.value:.2f}",
+        f"{cards.low:.2f}-{cards.high:.2f}",
+        f"{min(group.cards_by_seed):.2f} {max(group.cards_by_seed):.2f}",
     )
-    for box, colour in zip(boxes["boxes"], colours, strict=True):
-        box.set_facecolor(colour)
-    for median in boxes["medians"]:
-        median.set_color("black")
-    right.set_yticklabels([])
-    right.set_xlim(0, 28.5)
-    right.set_xlabel("pyramid cards removed (box: quartiles, whiskers: 5-95 %)")
-    for axes in (left, right):
-        axes.invert_yaxis()
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(headline(comparison), fontsize=11)
-    figure.savefig(path, dpi=120, format="png")
 
 
-def _duration(seconds: float) -> str:
-    if seconds < 1e-3:
-        return f"{seconds * 1e6:.0f} µs"
-    return f"{seconds * 1e3:.1f} ms"
+def pair_cells(pair: PairFigures) -> tuple[str, ...]:
+    """A row of the table of pairs."""
+    win_rate, cards = pair.win_rate, pair.cards
+    points = Estimate(*(100 * x for x in (win_rate.value, win_rate.low, win_rate.high)))
+    return (
+        pair.first,
+        pair.second,
+        f"{pair.only_first:g}",
+        f"{pair.only_second:g}",
+        f"{points.value:+.1f}",
+        f"{points.low:+.1f} to {points.high:+.1f}",
+        _p_value(pair.p),
+        _p_value(pair.p_holm),
+        f"{cards.value:+.2f}",
+        f"{cards.low:+.2f} to {cards.high:+.2f}",
+    )
+
+
+def _p_value(p: float | None) -> str:
+    if p is None:
+        return "-"
+    return "<0.0001" if p < 1e-4 else f"{p:.4f}"
+
+
+def _speed(per_second: float) -> str:
+    rounded = float(f"{per_second:.3g}")
+    return f"{rounded:,.0f}" if rounded >= 100 else f"{rounded:g}"
