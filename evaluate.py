@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,6 +124,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Do as the command line says; the exit code, 1 if an agent failed or a worker died."""
     announce_compiling()
     words = sys.argv[1:] if words is None else words
+    warnings.formatwarning = lambda message, *rest: f"evaluate.py: warning: {message}\n"
     try:
         with ended_by_sigterm():
             if words[:1] == ["report"]:
@@ -131,7 +133,7 @@ def main(words: Sequence[str] | None = None) -> int:
             else:
                 done = run(tyro.cli(Arguments, args=words), Console())
     except (ValueError, OSError) as error:
-        print(f"evaluate.py: {error}", file=sys.stderr)
+        print(f"evaluate.py: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     except WorkerDied as error:
         print(f"evaluate.py: a worker has died: {error}", file=sys.stderr)

@@ -13,7 +13,7 @@ from agents.registry import group_of
 from agents.statistics import wilson_interval
 from pyramid_env.pyramid import N_SLOTS
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#777777")
 """Told apart by the colour-blind too (Okabe and Ito, "Color Universal Design", 2008)."""
 
 LINES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
@@ -62,7 +62,7 @@ def _figure(height: float, title: str, rows: int = 1, columns: int = 1, **option
     all_axes = figure.subplots(rows, columns, squeeze=False, **options)
     for axes in all_axes.flat:
         axes.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(title, fontsize=11)
+    all_axes[0, 0].set_title(title, loc="left", fontsize=11, pad=10)
     return figure, all_axes
 
 
@@ -110,6 +110,7 @@ def _win_rates(comparison: Comparison) -> Any:
     values.set_yticks(range(len(groups)), [f"{group.win_rate.value:.1%}" for group in groups])
     values.spines["right"].set_visible(False)
     values.tick_params(length=0)
+    axes.set_title(headline(comparison), loc="left", fontsize=11, pad=20)
     winnable = 100 * comparison.n_winnable / n_deals
     axes.axvline(winnable, color="#666666", linestyle="--", linewidth=1, zorder=0)
     axes.annotate(
@@ -163,15 +164,17 @@ def _cards_removed(comparison: Comparison) -> Any:
         axes.set_ylim(0, top)
         axes.spines["left"].set_visible(False)
         axes.set_yticks([])
+        axes.tick_params(bottom=axes is all_axes[-1, 0])
         axes.set_ylabel(_label(group), rotation=0, ha="right", va="center")
-        beyond = " (off the scale)" if group.card_counts[-1] > top else ""
+        if group.card_counts[-1] > top:  # cut through
+            ends = [N_SLOTS - 0.5, N_SLOTS + 0.5]
+            axes.plot(ends, [0.7 * top, 0.8 * top], color="white", linewidth=2.5)
         axes.annotate(
-            f"{group.card_counts[-1]:.1%}\n{beyond.strip()}".strip(),
-            (1.0, 0.98),
+            f"{group.card_counts[-1]:.1%}",
+            (1.01, 0.5),
             xycoords="axes fraction",
             ha="left",
-            va="top",
-            fontsize=8,
+            va="center",
         )
         axes.axvline(
             group.cards.value, ymax=0.9, color="#222222", linewidth=1.2, linestyle=(0, (3, 2))
@@ -180,7 +183,8 @@ def _cards_removed(comparison: Comparison) -> Any:
     last.set_xlim(-0.6, N_SLOTS + 0.6)
     last.set_xticks(range(0, N_SLOTS + 1, 4))
     last.set_xlabel(
-        "pyramid cards removed: share of games (dashed: mean; at the right: games with all 28)"
+        "pyramid cards removed, share of games"
+        " (dashed: mean; right: games with all 28, bars cut short)"
     )
     return figure
 

@@ -47,7 +47,7 @@ Progress = Callable[[str, int, int], object]
 """Told what is under way, how many deals are done, and how many there are."""
 
 _kept = threading.local()
-"""The agents of a thread, by spec and rules: agents need not stand two threads at once."""
+"""The agents of a thread: one need not stand two threads at once."""
 
 
 def evaluate(
@@ -82,7 +82,7 @@ def evaluate(
         find_optima(settings, settings.deals[:1], None)
         play_deals(RandomAgent(), [FIRST_TRAINING_NUMBER], settings.rules)
         _solve(folder, settings, workers, progress)
-        _play(folder, settings, specs, workers, progress)
+        _play(folder, settings, entries, workers, progress)
 
 
 def find_optima(settings: Settings, deals: range, stop: Event | None) -> tuple[range, Rows]:
@@ -106,12 +106,12 @@ def find_optima(settings: Settings, deals: range, stop: Event | None) -> tuple[r
 
 
 def play_share(
-    settings: Settings, spec: AgentSpec, deals: range, winnable: Sequence[int], stop: Event | None
-) -> tuple[AgentSpec, range, Rows]:
+    settings: Settings, entry: Entry, deals: range, winnable: Sequence[int], stop: Event | None
+) -> tuple[str, range, Rows]:
     """Let an agent play some deals, and judge its games."""
-    agent = _agent(spec, settings.rules)
+    agent = _agent(entry, settings.rules)
     # What it draws depends on its seed and the share, not on who played what before.
-    seed = spec.name.removeprefix(group_of(spec.name))
+    seed = entry.name.removeprefix(group_of(entry.name))
     agent.seed(zlib.crc32(f"{seed} {deals.start}".encode()))
     games, _ = play_deals(
         agent, deals, settings.rules, batch=settings.batch, errors="keep", stop=stop
@@ -123,7 +123,7 @@ def play_share(
         losing_move = _losing_move(game, settings.rules) if can_win == 1 and not game.won else None
         seconds, moves = f"{game.seconds:.4g}", " ".join(game.moves)
         rows.append((game.deal, int(game.won), game.cards, losing_move, seconds, game.error, moves))
-    return spec, deals, rows
+    return entry.name, deals, rows
 
 
 def _losing_move(game: PlayedGame, rules: Rules) -> int | None:
@@ -138,26 +138,27 @@ def _entry(spec: AgentSpec, rules: Rules) -> Entry:
     """Load an agent, which shows whether it can be, and say what it is."""
     agent = spec.load(rules)
     _warm_up(agent, rules)
-    _agents()[spec, rules] = agent
-    return Entry(spec.name, spec.target, spec.digest(), agent.privileged)
+    entry = Entry(spec.name, spec.target, spec.digest(), agent.privileged)
+    _agents()[entry, rules] = agent
+    return entry
 
 
-def _agents() -> dict[tuple[AgentSpec, Rules], Agent]:
+def _agents() -> dict[tuple[Entry, Rules], Agent]:
     if not hasattr(_kept, "agents"):
         _kept.agents = {}
-    agents: dict[tuple[AgentSpec, Rules], Agent] = _kept.agents
+    agents: dict[tuple[Entry, Rules], Agent] = _kept.agents
     return agents
 
 
-def _agent(spec: AgentSpec, rules: Rules) -> Agent:
-    """The agent of a spec in this thread."""
-    if (spec, rules) not in _agents():
+def _agent(entry: Entry, rules: Rules) -> Agent:
+    """The agent of an entry in this thread."""
+    if (entry, rules) not in _agents():
         with warnings.catch_warnings():  # which `_entry` has given
             warnings.simplefilter("ignore")
-            agent = spec.load(rules)
+            agent = AgentSpec(entry.name, entry.target).load(rules)
         _warm_up(agent, rules)
-        _agents()[spec, rules] = agent
-    return _agents()[spec, rules]
+        _agents()[entry, rules] = agent
+    return _agents()[entry, rules]
 
 
 def _warm_up(agent: Agent, rules: Rules) -> None:
@@ -223,31 +224,31 @@ def _solve(folder: Path, settings: Settings, workers: Workers, progress: Progres
 def _play(
     folder: Path,
     settings: Settings,
-    specs: Sequence[AgentSpec],
+    entries: Sequence[Entry],
     workers: Workers,
     progress: Progress,
 ) -> None:
     """Fill every agent's table of games."""
     optima = read_optima(folder, settings.deals)
     winnable = dict(zip(settings.deals, optima.winnable.tolist(), strict=True))
-    tables = {spec.name: games_table(folder, spec.name) for spec in specs}
+    tables = {entry.name: games_table(folder, entry.name) for entry in entries}
     calls = [
-        (settings, spec, deals, [winnable[deal] for deal in deals])
-        for spec in specs
-        for deals in tables[spec.name].missing(settings.chunks)
+        (settings, entry, deals, [winnable[deal] for deal in deals])
+        for entry in entries
+        for deals in tables[entry.name].missing(settings.chunks)
     ]
     n_deals = len(settings.deals)
-    left = Counter({spec.name: 0 for spec in specs})
-    for _, spec, deals, _ in calls:
-        left[spec.name] += len(deals)
+    left: Counter[str] = Counter()
+    for _, entry, deals, _ in calls:
+        left[entry.name] += len(deals)
     for name, table in tables.items():
         progress(name, n_deals - left[name], n_deals)
         if left[name] == 0:
             table.finish(settings.chunks)
     with closing(workers.run(play_share, calls)) as played:
-        for spec, deals, rows in played:
-            tables[spec.name].write(deals, rows)
-            left[spec.name] -= len(deals)
-            progress(spec.name, n_deals - left[spec.name], n_deals)
-            if left[spec.name] == 0:
-                tables[spec.name].finish(settings.chunks)
+        for name, deals, rows in played:
+            tables[name].write(deals, rows)
+            left[name] -= len(deals)
+            progress(name, n_deals - left[name], n_deals)
+            if left[name] == 0:
+                tables[name].finish(settings.chunks)

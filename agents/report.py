@@ -102,7 +102,9 @@ def rich_table(comparison: Comparison) -> Table:
     table = Table(title=headline(comparison), title_justify="left")
     for i, column in enumerate(COLUMNS):
         heading = "\n".join(column.rsplit(" ", 1))  # two lines, so that 80 characters are enough
-        table.add_column(heading, justify="left" if i == 0 else "right", no_wrap=i > 0)
+        table.add_column(
+            heading, justify="left" if i == 0 else "right", no_wrap=i > 0, overflow="fold"
+        )
     fair, privileged = split(comparison.agents)
     for row in fair:
         table.add_row(*cells(row))

@@ -91,8 +91,8 @@ def _check_spaces(path: Path, policy: Any, rules: Rules) -> None:
     n_actions = len(action_table(rules))
     if policy.observation_space != observation_space(rules) or policy.action_space.n != n_actions:
         raise ValueError(
-            f"{path} was trained on {policy.observation_space} and {policy.action_space}, which are"
-            f" not the spaces of {rules}: write a function that loads it and name that"
+            f"{path} was trained on other observations or actions than those of {rules}: write a"
+            " function that loads it and translates, and name that"
         )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 Z_95 = 1.959963984540054
 
-RESAMPLES = 10_000
+RESAMPLES = 5_000
 
 
 def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
