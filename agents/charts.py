@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,23 +20,16 @@ LINES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
 _WIDTH = 9.0
 
 
-def draw_charts(comparison: Comparison) -> dict[str, Callable[[Path], None]]:
-    """What draws each chart, by the name of its file; only those for which there is something."""
-    charts: dict[str, Callable[[Comparison], Any]] = {
-        "win-rates.png": _win_rates,
-        "still-winnable.png": _still_winnable,
-        "cards-removed.png": _cards_removed,
-        "profiles.png": _profiles,
-    }
-    if not any(group.still_winnable for group in comparison.groups):
-        del charts["still-winnable.png"]
+def draw_charts(comparison: Comparison) -> dict[str, Any]:
+    """The charts for which there is something, as Matplotlib figures by the name of a file."""
+    charts = {"win-rates.png": _win_rates(comparison)}
+    if any(group.still_winnable for group in comparison.groups):
+        charts["still-winnable.png"] = _still_winnable(comparison)
+    charts["cards-removed.png"] = _cards_removed(comparison)
+    charts["profiles.png"] = _profiles(comparison)
     if comparison.curves:
-        charts["learning-curves.png"] = _learning_curves
-
-    def saver(draw: Callable[[Comparison], Any]) -> Callable[[Path], None]:
-        return lambda path: draw(comparison).savefig(path, dpi=120, format="png")
-
-    return {name: saver(draw) for name, draw in charts.items()}
+        charts["learning-curves.png"] = _learning_curves(comparison)
+    return charts
 
 
 def headline(comparison: Comparison) -> str:
@@ -105,13 +96,22 @@ def _win_rates(comparison: Comparison) -> Any:
             axes.plot(seeds, [row + 0.27] * len(seeds), "|", color=colour, markersize=7)
     axes.set_yticks(range(len(groups)), [_label(group) for group in groups])
     axes.set_ylim(len(groups) - 0.4, -0.6)
-    axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
     values = axes.secondary_yaxis("right")
     values.set_yticks(range(len(groups)), [f"{group.win_rate.value:.1%}" for group in groups])
     values.spines["right"].set_visible(False)
     values.tick_params(length=0)
+    _mark_winnable(axes, 100 * comparison.n_winnable / n_deals)
     axes.set_title(headline(comparison), loc="left", fontsize=11, pad=20)
-    winnable = 100 * comparison.n_winnable / n_deals
+    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    seeds_note = "; ticks: seeds" if any(len(group.seeds) > 1 for group in groups) else ""
+    axes.set_xlabel(f"deals won, % (line: 95 % interval{seeds_note})")
+    return figure
+
+
+def _mark_winnable(axes: Any, winnable: float) -> None:
+    """A line at the share of deals that can be won, in per cent."""
+    axes.set_xlim(0, 1.06 * max(winnable, axes.dataLim.x1) + 0.1)
     axes.axvline(winnable, color="#666666", linestyle="--", linewidth=1, zorder=0)
     axes.annotate(
         "can be won",
@@ -122,19 +122,15 @@ def _win_rates(comparison: Comparison) -> Any:
         fontsize=9,
         color="#444444",
     )
-    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
-    seeds_note = "; ticks: seeds" if any(len(group.seeds) > 1 for group in groups) else ""
-    axes.set_xlabel(f"deals won, % (line: 95 % interval{seeds_note})")
-    return figure
 
 
 def _still_winnable(comparison: Comparison) -> Any:
     """How long each agent keeps the wins that there are."""
     figure, [[axes]] = _figure(4.6, headline(comparison))
     styles = _group_styles(comparison)
-    longest = max(len(group.still_winnable) for group in comparison.groups)
-    for group in sorted(comparison.groups, key=lambda group: -group.still_winnable[-1]):
+    groups = [group for group in comparison.groups if group.still_winnable]
+    longest = max(len(group.still_winnable) for group in groups)
+    for group in sorted(groups, key=lambda group: -group.still_winnable[-1]):
         # A game keeps what it has once it has ended.
         curve = [*group.still_winnable, *[group.still_winnable[-1]] * longest][: longest + 1]
         shares = [100 * share for share in curve]

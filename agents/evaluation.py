@@ -188,7 +188,9 @@ def _begin(folder: Path, settings: Settings, entries: Sequence[Entry]) -> None:
     if found is not None:
         differences = found[0].differences(settings)
         if differences:
-            raise ValueError(f"{folder} holds another evaluation, of {differences}: choose another one")
+            raise ValueError(
+                f"{folder} holds another evaluation, of {differences}: choose another one"
+            )
         settings = found[0]
     there = {entry.name: entry for entry in found[1]} if found else {}
     for entry in entries:

@@ -64,9 +64,9 @@ ALL_TITLES = {
 def write_report(comparison: Comparison, out: Path) -> list[Path]:
     """Write ``report.md``, ``report.json`` and the charts."""
     charts = draw_charts(comparison)
-    for name, draw in charts.items():
+    for name, figure in charts.items():
         with replacing(out / name) as draft:
-            draw(draft)
+            figure.savefig(draft, dpi=120, format="png")
     for name in ALL_TITLES.keys() - charts.keys():
         (out / name).unlink(missing_ok=True)  # of a report that had more to show
     texts = {
