@@ -30,7 +30,7 @@ _VECTOR = (
 _IMPORT = "import pyramid_env"
 
 _COMPARISON = (
-    "evaluate.py --agents random greedy solver --deals 20 --batch 20 --out {folder}/results"
+    "evaluate.py --agents random greedy solver --deals 20 --jobs 1 --out {folder}/results"
 )
 _TRAINING = (
     "train.py --steps 1024 --envs 16 --rollout 32 --batch 128 --epochs 1 --width 16 --blocks 1"

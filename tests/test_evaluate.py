@@ -289,6 +289,21 @@ def test_an_agent_that_fails_is_reported_by_name_and_deal_and_the_others_go_on(
     assert "1" in {row["losing_move"] for row in mine if row["error"]}
 
 
+def test_the_example_in_the_protocol_can_be_plugged_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (Path(__file__).parents[1] / "docs" / "benchmark.md").read_text()
+    [example] = [code for code in re.findall(r"```python\n(.*?)```", text, re.S) if "make_" in code]
+    assert len([line for line in example.splitlines() if line]) <= 15
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(example)
+    [command] = re.findall(r"python evaluate.py (.* mine=mine.*)", text)
+    assert evaluate.main([*command.split(), "--deals", "200", "--jobs", "1"]) == 0
+    won = {agent["name"]: agent["n_won"] for agent in report_of(tmp_path / "results")["agents"]}
+    assert list(won) == ["random", "mine", "greedy"]
+    assert won["random"] < won["mine"] < won["greedy"]
+
+
 def test_learning_curves_of_runs_are_kept_and_shown(tmp_path: Path) -> None:
     out = tmp_path / "out"
     for seed in range(2):
