@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ LINES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
 """Solid, dashed, dotted: for as many times the colours."""
 
 _WIDTH = 9.0
+_LABEL_WIDTH = 22
 
 
 def draw_charts(comparison: Comparison) -> dict[str, Any]:
@@ -71,7 +73,11 @@ def _group_styles(comparison: Comparison) -> dict[str, dict[str, Any]]:
 
 def _label(group: GroupFigures) -> str:
     seeds = f" ({len(group.seeds)} seeds)" if len(group.seeds) > 1 else ""
-    return f"{group.name}{seeds}{' (sees all)' if group.privileged else ''}"
+    return _wrapped(f"{group.name}{seeds}{' (sees all)' if group.privileged else ''}")
+
+
+def _wrapped(label: str) -> str:
+    return textwrap.fill(label, _LABEL_WIDTH)
 
 
 def _legend(figure: Any) -> None:
@@ -150,7 +156,7 @@ def _cards_removed(comparison: Comparison) -> Any:
     """A row of bars an agent; 28 cards are far more frequent than other numbers."""
     groups = comparison.groups
     figure, all_axes = _figure(
-        1.3 + 0.62 * len(groups), headline(comparison), rows=len(groups), sharex=True, sharey=True
+        1.5 + 0.62 * len(groups), headline(comparison), rows=len(groups), sharex=True, sharey=True
     )
     styles = _group_styles(comparison)
     top = 1.2 * max(max(group.card_counts[:-1]) for group in groups) or 1.0
@@ -179,8 +185,8 @@ def _cards_removed(comparison: Comparison) -> Any:
     last.set_xlim(-0.6, N_SLOTS + 0.6)
     last.set_xticks(range(0, N_SLOTS + 1, 4))
     last.set_xlabel(
-        "pyramid cards removed, share of games"
-        " (dashed: mean; right: games with all 28, bars cut short)"
+        "pyramid cards removed, share of games\n"
+        "(dashed: the mean; at the right: games with all 28; a bar with a gap is longer)"
     )
     return figure
 
@@ -219,7 +225,7 @@ def _learning_curves(comparison: Comparison) -> Any:
     labelled: set[str] = set()
     for name, curve in comparison.curves.items():
         group = group_of(name)
-        label = None if group in labelled else group
+        label = None if group in labelled else _wrapped(group)
         labelled.add(group)
         marker = "." if len(curve) <= 40 else None
         for axes, column, factor in ((left, 1, 100), (right, 2, 1)):

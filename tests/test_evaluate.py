@@ -18,7 +18,8 @@ from rich.console import Console
 
 import evaluate
 from agents.registry import WEIGHTS
-from pyramid_env import Game, analyse, solve
+from pyramid_env import Game, Solution, analyse, solve, solve_batch
+from pyramid_env.solver import Status, Undecided
 
 AGENTS = ("random", "greedy", "learned", "solver")
 
@@ -163,6 +164,41 @@ def test_a_report_is_made_anew_from_the_kept_files_alone(
 def test_a_report_needs_an_evaluation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate.main(["report", str(tmp_path)]) == 2
     assert "holds no evaluation: it has no evaluation.json" in capsys.readouterr().err
+
+
+def test_agents_that_have_not_finished_are_left_out_of_a_report(tmp_path: Path) -> None:
+    play(tmp_path, "greedy", "random")
+    (tmp_path / "games" / "greedy.csv").unlink()
+    console = Console(file=io.StringIO())
+    evaluate.report(evaluate.ReportArguments(tmp_path), console)
+    assert "greedy has not finished and is left out" in (tmp_path / "report.md").read_text()
+    assert [agent["name"] for agent in report_of(tmp_path)["agents"]] == ["random"]
+    (tmp_path / "games" / "random.csv").unlink()
+    with pytest.raises(ValueError, match="no agent has finished"):
+        evaluate.report(evaluate.ReportArguments(tmp_path), console)
+
+
+def test_what_the_solver_leaves_open_is_no_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def give_up(*arguments: object) -> None:
+        raise Undecided("too hard")
+
+    monkeypatch.setattr("agents.evaluation.first_losing_move", give_up)
+    play(tmp_path, "random")
+    assert {row["losing_move"] for row in rows_of(tmp_path, "random")} == {""}
+    assert report_of(tmp_path)["agents"][0]["lost_at"] is None
+
+    def leave_open(deals: range, *arguments: Any, **options: Any) -> list[Solution]:
+        some = [deal for deal in deals if deal % 2]
+        found = dict(zip(some, solve_batch(some, *arguments), strict=True))
+        nothing = Solution("cards", Status.LIMIT, None, 0, 28, (), 9, 0.1)
+        return [found.get(deal, nothing) for deal in deals]
+
+    monkeypatch.setattr("agents.evaluation.solve_batch", leave_open)
+    printed = play(tmp_path / "open", "random")
+    assert "20 not decided" in printed
+    assert report_of(tmp_path / "open")["n_open"] == 20
 
 
 @pytest.mark.parametrize(("backend", "jobs"), [("loky", 2), ("threading", 2)])
