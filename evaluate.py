@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from agents.comparison import compare
 from agents.evaluation import evaluate
-from agents.registry import AgentSpec
+from agents.registry import AgentSpec, default_agents
 from agents.report import notes, rich_table, write_report
 from agents.results import Settings, keep_curve, read_results
 from pyramid_env.jit import announce_compiling
@@ -34,10 +34,11 @@ class Arguments:
     agents can be added. `evaluate.py report FOLDER` makes a report anew, without playing.
     """
 
-    agents: tuple[str, ...] = ("random", "greedy", "learned", "solver")
+    agents: tuple[str, ...] | None = None
     """random, greedy, learned (the policy that comes with the package for the rules), solver, or
     NAME=TARGET with a policy file, a training run's folder, a .zip of Stable-Baselines3, or
-    package.module:make_agent. NAME@0=..., NAME@1=... are several seeds of one agent."""
+    package.module:make_agent. NAME@0=..., NAME@1=... are several seeds of one agent. Default: the
+    four with a name of their own that can play the rules."""
 
     rules: str = "kawu"
     """Preset to play."""
@@ -86,7 +87,8 @@ def run(arguments: Arguments, console: Console) -> bool:
     deals = range(arguments.first, arguments.first + arguments.deals)
     rules = get_rules(arguments.rules)
     settings = Settings(arguments.rules, rules, deals, arguments.batch, arguments.chunk)
-    specs = [AgentSpec.parse(text) for text in arguments.agents]
+    texts = default_agents(rules) if arguments.agents is None else arguments.agents
+    specs = [AgentSpec.parse(text) for text in texts]
     workers = Workers(arguments.backend, arguments.jobs, arguments.ray_address)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=console) as progress:

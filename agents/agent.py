@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,7 @@ ActionMasks = NDArray[np.int8]
 Actions = NDArray[np.int64]
 
 Policy = Callable[[NDArray[np.int16], NDArray[np.int8]], Any]
-"""One observation and its action mask to one legal action, whatever `int` understands."""
+"""One observation and its action mask to one legal action, an integer of any kind."""
 
 
 class Agent(ABC):
@@ -60,4 +61,4 @@ class FunctionAgent(Agent):
     def act_batch(self, observations: Observations, action_masks: ActionMasks) -> Actions:
         """Ask the function row by row."""
         rows = zip(observations, action_masks, strict=True)
-        return np.array([int(self._policy(*row)) for row in rows], dtype=np.int64)
+        return np.array([operator.index(self._policy(*row)) for row in rows], dtype=np.int64)

@@ -138,7 +138,7 @@ def _entry(spec: AgentSpec, rules: Rules) -> Entry:
     """Load an agent, which shows whether it can be, and say what it is."""
     agent = spec.load(rules)
     _warm_up(agent, rules)
-    entry = Entry(spec.name, spec.target, spec.digest(), agent.privileged)
+    entry = Entry(spec.name, spec.target, spec.digest(agent, rules), agent.privileged)
     _agents()[entry, rules] = agent
     return entry
 

@@ -189,7 +189,8 @@ def _answers(
 ) -> tuple[NDArray[Any], str]:
     """What an agent answers, and what is wrong with it as a whole, in one line."""
     try:
-        answers = np.asarray(agent.act_batch(observations, masks))
+        # Copies: what an agent writes to its mask makes no action legal.
+        answers = np.asarray(agent.act_batch(observations.copy(), masks.copy()))
     except Exception as error:  # an agent raises whatever it likes
         text = " ".join(f"raised {type(error).__name__}: {error}".split())
         return np.empty(0), text[:LONGEST_ERROR]

@@ -14,23 +14,26 @@ from typing import Any
 
 from agents.agent import Agent, FunctionAgent
 from agents.baselines import GreedyAgent, RandomAgent
-from agents.learned import LearnedAgent
+from agents.learned import LearnedAgent, read_policy
 from agents.solver import SolverAgent
+from pyramid_env.actions import action_table
 from pyramid_env.rules import PRESETS, Rules, get_rules
 
 WEIGHTS = Path(__file__).parent / "weights"
 
+SHIPPED = "learned"
+"""Names the network that comes with the package for the rules that are played."""
+
 BUILT_IN: dict[str, Callable[[Rules], Agent]] = {
     "random": lambda rules: RandomAgent(),
     "greedy": GreedyAgent,
-    "learned": lambda rules: LearnedAgent.load(shipped_policy(rules), rules),
     "solver": SolverAgent,
 }
-"""Makes each agent that has a name of its own, to play the rules given."""
+"""Makes each other agent that comes with the package, to play the rules given."""
 
 HOW_TO_NAME = (
-    f"{', '.join(BUILT_IN)}, a preset, or NAME=TARGET with such a name, a policy file, a training"
-    " run's folder, a .zip of Stable-Baselines3 or package.module:make_agent"
+    f"{', '.join(BUILT_IN)}, {SHIPPED}, a preset, or NAME=TARGET with such a name, a policy file,"
+    " a training run's folder, a .zip of Stable-Baselines3 or package.module:make_agent"
 )
 
 
@@ -58,26 +61,35 @@ class AgentSpec:
     def parse(cls, text: str) -> AgentSpec:
         """Read ``target`` or ``name=target``."""
         name, equals, target = text.partition("=")
-        if not equals and not (name in BUILT_IN or name in PRESETS):
+        if not equals and name not in (*BUILT_IN, SHIPPED, *PRESETS):
             raise ValueError(f"unknown agent {text!r}: {HOW_TO_NAME}")
         return cls(name, target if equals else name)
 
-    @property
-    def file(self) -> Path | None:
-        """The file that the agent is loaded from; None for ours and for a module."""
-        if self.target in BUILT_IN or self.target in PRESETS or _module_of(self.target):
+    def digest(self, agent: Agent, rules: Rules) -> str:
+        """A checksum of what the agent, loaded to play `rules`, is made of.
+
+        It covers the module of its class and the file or module that is named, not what these
+        import.
+        """
+        named = _module_of(self.target)
+        modules = [type(agent).__module__, *([named] if named else [])]
+        files = [getattr(sys.modules.get(module), "__file__", None) for module in modules]
+        if named is None:
+            files.append(self._file(rules))
+        digest = hashlib.sha256()
+        for file in files:
+            if file is not None and Path(file).is_file():
+                digest.update(Path(file).read_bytes())
+        return digest.hexdigest()
+
+    def _file(self, rules: Rules) -> Path | None:
+        """The file of weights that a target names; None for agents of ours that have none."""
+        if self.target == SHIPPED or self.target in PRESETS:
+            return shipped_policy(PRESETS.get(self.target, rules))
+        if self.target in BUILT_IN:
             return None
         path = Path(self.target)
         return path / "best.safetensors" if path.is_dir() else path
-
-    def digest(self) -> str | None:
-        """A checksum of the file or module that the agent comes from; None for ours."""
-        file = self.file
-        module = _module_of(self.target)
-        if module:
-            source = getattr(_import(module), "__file__", None)
-            file = Path(source) if source else None
-        return hashlib.sha256(file.read_bytes()).hexdigest() if file else None
 
     def load(self, rules: Rules) -> Agent:
         """The agent, to play `rules`. Errors as `load_agent`."""
@@ -86,14 +98,11 @@ class AgentSpec:
         return agent
 
     def _load(self, rules: Rules) -> Agent:
-        if self.target in BUILT_IN:
-            return BUILT_IN[self.target](rules)
-        if self.target in PRESETS:
-            return LearnedAgent.load(shipped_policy(PRESETS[self.target]), rules)
         if _module_of(self.target):
             return _from_module(self.target, self.name, rules)
-        file = self.file
-        assert file is not None
+        file = self._file(rules)
+        if file is None:
+            return BUILT_IN[self.target](rules)
         if file.suffix == ".zip":
             from agents.sb3 import SB3Agent
 
@@ -119,6 +128,13 @@ def load_agent(text: str, rules: str | Rules | None = None) -> Agent:
     if rules is None:
         rules = text if text in PRESETS else "kawu"
     return AgentSpec.parse(text).load(get_rules(rules))
+
+
+def default_agents(rules: Rules) -> tuple[str, ...]:
+    """Those that are compared when none is named; the network only where it can play."""
+    config, _ = read_policy(shipped_policy(rules))
+    can_play = action_table(config.rules) is action_table(rules)
+    return ("random", "greedy", *([SHIPPED] if can_play else []), "solver")
 
 
 def group_of(name: str) -> str:

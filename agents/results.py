@@ -48,8 +48,8 @@ class Entry:
     target: str
     """What it was loaded from."""
 
-    digest: str | None
-    """A checksum of the file that it was loaded from."""
+    digest: str
+    """A checksum of its code and of the file that it was loaded from."""
 
     privileged: bool
     """Whether it sees the hidden cards."""
@@ -182,16 +182,19 @@ class Table:
     def write(self, deals: range, rows: Iterable[Sequence[Any]]) -> None:
         """Keep one share."""
         self._parts.mkdir(parents=True, exist_ok=True)
-        with replacing(self._part(deals)) as draft, draft.open("w", newline="") as file:
+        with (
+            replacing(self._part(deals)) as draft,
+            draft.open("w", newline="", encoding="utf-8") as file,
+        ):
             csv.writer(file, lineterminator="\n").writerows(rows)
 
     def finish(self, chunks: Iterable[range]) -> None:
         """Make one file of all shares."""
         if not self.path.exists():
-            with replacing(self.path) as draft, draft.open("w") as file:
-                file.write(",".join(self.columns) + "\n")
+            with replacing(self.path) as draft, draft.open("wb") as file:
+                file.write(",".join(self.columns).encode() + b"\n")
                 for deals in chunks:
-                    file.write(self._part(deals).read_text())
+                    file.write(self._part(deals).read_bytes())
         shutil.rmtree(self._parts, ignore_errors=True)
 
     def read(self, deals: range, convert: Callable[[Sequence[str]], Any]) -> list[Any]:

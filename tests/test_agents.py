@@ -170,6 +170,19 @@ def test_answers_of_the_wrong_kind_break_the_game_off(answer: object) -> None:
         play_deals(Wrong(), range(4), Rules())
 
 
+def test_an_agent_that_writes_to_what_it_is_shown_changes_nothing() -> None:
+    class Writer(Agent):
+        name = "writer"
+
+        def act_batch(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
+            observations[:] = 0
+            action_masks[:] = 1
+            return np.full(len(observations), 284)
+
+    games, _ = play_deals(Writer(), range(3), Rules(), errors="keep")
+    assert [game.error for game in games] == ["answered action 284 (recycle), which is illegal"] * 3
+
+
 def test_a_function_of_observation_and_mask_is_an_agent() -> None:
     def lowest(observation: np.ndarray, action_mask: np.ndarray) -> int:
         assert observation.ndim == action_mask.ndim == 1
@@ -179,6 +192,8 @@ def test_a_function_of_observation_and_mask_is_an_agent() -> None:
     observations, masks = views(8)
     assert agent.act_batch(observations, masks).tolist() == masks.argmax(axis=1).tolist()
     assert not agent.privileged
+    with pytest.raises(TypeError):
+        FunctionAgent(lambda observation, mask: 2.5, "half").act_batch(observations, masks)
     lowest.privileged = True  # type: ignore[attr-defined]
     assert FunctionAgent(lowest, "lowest").privileged
 

@@ -42,7 +42,7 @@ def comparison_of(agents: dict[str, Games], **options: Any) -> Comparison:
     return compare(
         Results(
             settings,
-            tuple(Entry(name, "greedy", None, name in privileged) for name in agents),
+            tuple(Entry(name, "greedy", "", name in privileged) for name in agents),
             options.get("unfinished", ()),
             options.get("optima", OPTIMA),
             agents,

@@ -17,7 +17,15 @@ import pytest
 import agents
 from agents.agent import FunctionAgent
 from agents.learned import LearnedAgent
-from agents.registry import WEIGHTS, AgentSpec, group_of, load_agent, shipped_policy
+from agents.registry import (
+    BUILT_IN,
+    WEIGHTS,
+    AgentSpec,
+    default_agents,
+    group_of,
+    load_agent,
+    shipped_policy,
+)
 from pyramid_env import PRESETS, PyramidVectorEnv, Rules
 
 MODULE = """
@@ -161,6 +169,13 @@ def test_the_shipped_policy_is_the_one_for_the_rules(
         load_agent("learned", "reserve")
 
 
+def test_the_network_is_left_out_by_default_where_it_cannot_play() -> None:
+    for name, rules in PRESETS.items():
+        agents = default_agents(rules)
+        assert [load_agent(agent, rules).name for agent in agents] == list(agents)
+        assert ("learned" in agents) == (name not in ("covered", "tuts-tomb", "reserve"))
+
+
 def test_the_package_loads_its_agents_by_name() -> None:
     agent = agents.load("kawu")
     assert isinstance(agent, LearnedAgent)
@@ -171,17 +186,30 @@ def test_the_package_loads_its_agents_by_name() -> None:
     assert agents.load_agent("greedy", "tuts-tomb").name == "greedy"
 
 
-def test_a_file_that_has_changed_has_another_checksum(tmp_path: Path, module: Path) -> None:
+def test_a_file_that_has_changed_has_another_checksum(
+    tmp_path: Path, module: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(WEIGHTS / "kawu.safetensors", tmp_path)
+    monkeypatch.setattr("agents.registry.WEIGHTS", tmp_path)
     run = tmp_path / "run"
     run.mkdir()
     shutil.copy(WEIGHTS / "kawu.safetensors", run / "best.safetensors")
-    for target, file in (("run", run / "best.safetensors"), ("users_own:make_agent", module)):
+    for target, file in (
+        ("run", run / "best.safetensors"),
+        ("users_own:make_agent", module),
+        ("users_own:last_legal", module),
+        ("learned", tmp_path / "kawu.safetensors"),
+        ("kawu", tmp_path / "kawu.safetensors"),
+    ):
         spec = AgentSpec("mine", target)
-        before = spec.digest()
-        assert spec.digest() == before
+        agent = spec.load(Rules())
+        before = spec.digest(agent, Rules())
+        assert spec.digest(agent, Rules()) == before
         file.write_bytes(file.read_bytes() + b"\n")
-        assert spec.digest() != before
-    assert AgentSpec("greedy", "greedy").digest() is None
+        assert spec.digest(agent, Rules()) != before
+        file.write_bytes(file.read_bytes()[:-1])
+    digests = {AgentSpec("x", name).digest(load_agent(name), Rules()) for name in BUILT_IN}
+    assert len(digests) >= 2  # random and greedy share a module
 
 
 # Models of Stable-Baselines3
