@@ -38,7 +38,7 @@ from pyramid_env.pyramid import N_SLOTS
 from pyramid_env.rules import Rules
 from pyramid_env.solver import Undecided, first_losing_move, solve_batch
 from pyramid_env.vector_env import PyramidVectorEnv
-from pyramid_env.workers import Workers, locked
+from pyramid_env.workers import Workers, check_folder, locked
 
 Rows = list[Sequence[Any]]
 """Rows of a table, a row a deal."""
@@ -71,7 +71,7 @@ def evaluate(
     if not names or len(set(names)) < len(names):
         raise ValueError(f"agents {' '.join(names)}: give at least one, each name once")
     entries = [_entry(spec, settings.rules) for spec in specs]
-    _check_folder(folder)
+    check_folder(folder, SETTINGS_FILE, LOCK_FILE, "evaluation")
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder / LOCK_FILE, "evaluation"):
         _begin(folder, settings, entries)
@@ -170,16 +170,6 @@ def _warm_up(agent: Agent, rules: Rules) -> None:
     env = PyramidVectorEnv(1, rules, information=information)  # type: ignore[arg-type]
     observations, infos = env.reset(seed=0)
     ask(agent, observations, infos["action_mask"], action_table(rules))
-
-
-def _check_folder(folder: Path) -> None:
-    """Refuse a folder with files of something else."""
-    if not folder.exists() or (folder / SETTINGS_FILE).exists():
-        return
-    ours = {LOCK_FILE, SETTINGS_FILE + PART}
-    others = sorted({path.name for path in folder.iterdir()} - ours)
-    if others:
-        raise ValueError(f"{folder} holds {others[0]} and no evaluation: name an empty folder")
 
 
 def _begin(folder: Path, settings: Settings, entries: Sequence[Entry]) -> None:

@@ -18,6 +18,7 @@ from agents.learned import LearnedAgent, read_policy
 from agents.solver import SolverAgent
 from pyramid_env.actions import action_table
 from pyramid_env.rules import PRESETS, Rules, get_rules
+from pyramid_env.workers import extra
 
 WEIGHTS = Path(__file__).parent / "weights"
 
@@ -104,8 +105,8 @@ class AgentSpec:
         if file is None:
             return BUILT_IN[self.target](rules)
         if file.suffix == ".zip":
-            from agents.sb3 import SB3Agent
-
+            with extra("train"):
+                from agents.sb3 import SB3Agent
             return SB3Agent.load(file, rules, self.name)
         return LearnedAgent.load(file, rules)
 

@@ -14,6 +14,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args
 
+from pyramid_env.files import PART
+
 Backend = Literal["loky", "threading", "ray"]
 """Processes of this machine, threads of this process, or a Ray cluster."""
 
@@ -118,6 +120,16 @@ class Workers:
                 raise
             except RayError as error:
                 raise WorkerDied(str(error).partition("\n")[0]) from None
+
+
+def check_folder(folder: Path, settings_file: str, lock_file: str, what: str) -> None:
+    """Raise `ValueError` for a folder that holds files, but no settings: they are not ours."""
+    if not folder.exists() or (folder / settings_file).exists():
+        return
+    ours = {lock_file, settings_file + PART}
+    others = sorted({path.name for path in folder.iterdir()} - ours)
+    if others:
+        raise ValueError(f"{folder} holds {others[0]} and no {what}: name an empty or new folder")
 
 
 @contextmanager

@@ -27,6 +27,7 @@ LAYERS = (
 WITHIN_A_LAYER = {
     ("rules", "cards"),
     ("rules", "pyramid"),
+    ("workers", "files"),
     ("game", "hint"),
     ("game", "rendering"),
     (

@@ -265,6 +265,14 @@ def test_a_maskable_model_answers_what_its_predict_does(models: Path) -> None:
     assert len(set(predicted.tolist())) > 1
 
 
+def test_models_of_sb3_need_the_extra(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "agents.sb3", raising=False)
+    monkeypatch.delattr(agents, "sb3", raising=False)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ValueError, match=r"torch is not installed: .*pyramid-env\[train\]"):
+        load_agent(f"theirs={models / 'masked.zip'}")
+
+
 @pytest.mark.filterwarnings("ignore:loading")
 def test_models_that_cannot_play_are_named(models: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no model file .*nowhere\.zip"):

@@ -24,7 +24,7 @@ from pyramid_env.solver.sweep_files import (
     write_chunk,
     write_settings,
 )
-from pyramid_env.workers import Backend, Workers, locked
+from pyramid_env.workers import Backend, Workers, check_folder, locked
 
 Progress = Callable[[Answers, bool], object]
 """Told a chunk's answers, and whether they were solved now: False for those found in the folder."""
@@ -61,7 +61,7 @@ def sweep(
     if file_format == "parquet":
         _check_parquet()
     folder = Path(folder)
-    _check_folder(folder)
+    check_folder(folder, SETTINGS_FILE, LOCK_FILE, "sweep")
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder / LOCK_FILE, "sweep"):
         _begin(folder, settings)
@@ -102,16 +102,6 @@ def _check_parquet() -> None:
         raise ValueError(
             "parquet files need PyArrow: pip install 'pyramid-env[sweep]', or choose csv"
         ) from None
-
-
-def _check_folder(folder: Path) -> None:
-    """Refuse a folder with files of something else."""
-    if not folder.exists() or (folder / SETTINGS_FILE).exists():
-        return
-    ours = {LOCK_FILE, SETTINGS_FILE + PART}
-    others = sorted({path.name for path in folder.iterdir()} - ours)
-    if others:
-        raise ValueError(f"{folder} holds {others[0]} and no sweep: name an empty or new folder")
 
 
 def _begin(folder: Path, settings: Settings) -> None:
