@@ -43,7 +43,9 @@ class GreedyAgent(Agent):
         """The hint for each row."""
         actions = np.empty(len(observations), dtype=np.int64)
         _hints(observations, self._rules, actions)
-        return actions
+        # With unlimited passes the unseen cards decide whether a game is lost. The hint, which
+        # knows nothing of them, may think so where one can still draw.
+        return np.where(actions < 0, action_masks.argmax(axis=1), actions)
 
 
 @kernel

@@ -58,6 +58,14 @@ def test_act_is_act_batch_of_one() -> None:
     assert batch.tolist() == singly
 
 
+def test_the_greedy_agent_draws_on_where_the_seen_cards_give_no_move() -> None:
+    """With unlimited passes a game is lost or not by cards that nobody has seen yet."""
+    rules = PRESETS["tuts-tomb"]
+    games, _ = play_deals(GreedyAgent(rules), range(100), rules)
+    assert all(Game.replay(rules, game.deal, game.moves).is_over for game in games)
+    assert games[8].cards > 0
+
+
 def test_the_greedy_agent_plays_the_hint() -> None:
     [played], _ = play_deals(GreedyAgent(), [11], Rules())
     game = Game(11)
