@@ -15,6 +15,7 @@ from typing import Any
 from agents.agent import Agent, FunctionAgent
 from agents.baselines import GreedyAgent, RandomAgent
 from agents.learned import LearnedAgent, read_policy
+from agents.search import SearchAgent
 from agents.solver import SolverAgent
 from pyramid_env.actions import action_table
 from pyramid_env.rules import PRESETS, Rules, get_rules
@@ -28,6 +29,7 @@ SHIPPED = "learned"
 BUILT_IN: dict[str, Callable[[Rules], Agent]] = {
     "random": lambda rules: RandomAgent(),
     "greedy": GreedyAgent,
+    "search": SearchAgent,
     "solver": SolverAgent,
 }
 """Makes each other agent that comes with the package, to play the rules given."""

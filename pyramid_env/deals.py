@@ -55,15 +55,19 @@ def shuffle(number: Any, cards: Any) -> None:
         cards[i] = i
     counter = mix(number)
     for last in range(N_CARDS - 1, 0, -1):
-        bound = np.uint64(last + 1)
-        too_low = (_LOW_32 + _1) % bound
-        while True:
-            counter += _GAMMA
-            product = (mix(counter) >> _32) * bound
-            if (product & _LOW_32) >= too_low:
-                break
-        chosen = product >> _32
+        chosen, counter = draw_below(np.uint64(last + 1), counter)
         cards[np.uint64(last)], cards[chosen] = cards[chosen], cards[np.uint64(last)]
+
+
+@kernel
+def draw_below(bound: Any, counter: Any) -> Any:
+    """A uniform number below `bound` (uint64, from 1 to 2^32), and the counter to go on with."""
+    too_low = (_LOW_32 + _1) % bound
+    while True:
+        counter += _GAMMA
+        product = (mix(counter) >> _32) * bound
+        if (product & _LOW_32) >= too_low:
+            return product >> _32, counter
 
 
 @kernel

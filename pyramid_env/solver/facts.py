@@ -55,11 +55,12 @@ def check(position: Any, cards: Any, rules_array: Any) -> int:
 
 def fill_facts(cards: NDArray[np.uint8], rules: Rules, facts: NDArray[np.void]) -> None:
     """Write the facts of a deal's cards (uint8[52]) into an array of one `FACTS_DTYPE` record."""
-    _write_facts(cards, _meeting(rules), facts)
+    write_facts(cards, meeting_of(rules), facts)
 
 
 @kernel
-def _write_facts(cards: Any, meeting: Any, facts_array: Any) -> None:
+def write_facts(cards: Any, meeting: Any, facts_array: Any) -> None:
+    """`fill_facts` for kernels, with `meeting_of` the rules."""
     facts = facts_array[0]
     find_rank_bits(cards, facts["rank_bits"])
     for i in range(N_CARDS):
@@ -79,7 +80,7 @@ def _write_facts(cards: Any, meeting: Any, facts_array: Any) -> None:
 
 
 @cache
-def _meeting(rules: Rules) -> NDArray[np.uint64]:
+def meeting_of(rules: Rules) -> NDArray[np.uint64]:
     """uint64[52]: for each bit those that it could form a pair with, by the action table."""
     table = action_table(rules)
     meeting = np.zeros(N_CARDS, np.uint64)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DEFAULT_NODE_LIMIT = 20_000_000
 """Positions that one search may meet."""
 
-_LONGEST_LINE = max(
+LONGEST_LINE = max(
     Rules(passes=MAX_PASSES).longest_game or 0,
     # With unlimited passes, between two removals come at most the draws of two passes (the first
     # pass is told from later ones), and two recycles.
@@ -110,7 +110,7 @@ class _Workspace(threading.local):
 
     def __init__(self) -> None:
         self.facts = np.empty(1, FACTS_DTYPE)
-        self.search = search.new_search(_LONGEST_LINE)
+        self.search = search.new_search(LONGEST_LINE)
         self.memo = relaxation.new_memo()
 
 

@@ -1,0 +1,109 @@
+"""The solver within other kernels: can the goal be reached, for many orders of the hidden cards.
+
+`solve` is for one position and any question. A search that asks about thousands of positions of a
+game, or labels for training, cannot afford a call from Python for each of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyramid_env.engine import is_won
+from pyramid_env.jit import kernel
+from pyramid_env.rules import Rules
+from pyramid_env.solver import relaxation, search
+from pyramid_env.solver.facts import FACTS_DTYPE, meeting_of, write_facts
+from pyramid_env.solver.moves import WIN
+from pyramid_env.solver.solving import LONGEST_LINE
+
+UNDECIDED = -1
+"""What `can_win` returns when it has met as many positions as it may."""
+
+_MEMO_SIZE = 2**13
+_LARGE_SIZE = 2**13
+_SMALL_NODES = 200  # more than most positions need, and the small table is cleared in no time
+
+_0 = np.uint64(0)
+
+
+class Judge(NamedTuple):
+    """What `can_win` works with; one a thread."""
+
+    meeting: NDArray[np.uint64]
+    """uint64[52]: of the rules, see `facts`."""
+
+    facts: NDArray[np.void]
+    """One `FACTS_DTYPE` record: the order of the cards that is asked about."""
+
+    memo: relaxation.Memo
+    """Relaxed games, the same for all orders of the cards outside the pyramid."""
+
+    small: search.Search
+    """Where each search begins."""
+
+    large: search.Search
+    """Where a search begins anew that has outgrown the small one."""
+
+
+def new_judge(rules: Rules) -> Judge:
+    """A judge of positions by some rules."""
+    large = search.new_search(LONGEST_LINE)
+    return Judge(
+        meeting=meeting_of(rules),
+        facts=np.empty(1, FACTS_DTYPE),
+        memo=relaxation.new_memo(_MEMO_SIZE),
+        small=search.new_search(LONGEST_LINE),
+        large=large._replace(
+            visited=np.zeros(_LARGE_SIZE, np.uint64), n_moves=np.empty(_LARGE_SIZE, np.int16)
+        ),
+    )
+
+
+MOST_NODES = _LARGE_SIZE // 2 - 1
+"""Positions that one question of `can_win` may meet at most."""
+
+
+@kernel
+def take_up(cards: Any, judge: Any) -> None:
+    """Turn to a deal, by its cards (uint8[52])."""
+    write_facts(cards, judge.meeting, judge.facts)
+    _forget(judge.memo)
+
+
+@kernel
+def take_up_order(cards: Any, judge: Any) -> None:
+    """Turn to a deal that differs from the last only in the order of reserve and stock."""
+    write_facts(cards, judge.meeting, judge.facts)
+
+
+@kernel
+def can_win(position: Any, node_limit: Any, rules_array: Any, judge: Any) -> Any:
+    """1 when the goal can be reached, 0 when not, `UNDECIDED` after `node_limit` positions."""
+    if is_won(position, rules_array[0]):
+        return np.int64(1)
+    if 4 * judge.memo.n_stored[0] >= judge.memo.states.size:
+        _forget(judge.memo)
+    answer = _ask(position, min(node_limit, _SMALL_NODES), rules_array, judge, judge.small)
+    if answer == UNDECIDED and node_limit > _SMALL_NODES:
+        answer = _ask(position, node_limit, rules_array, judge, judge.large)
+    return answer
+
+
+@kernel
+def _ask(position: Any, node_limit: Any, rules_array: Any, judge: Any, room: Any) -> Any:
+    setting = WIN, judge.facts, rules_array, room, judge.memo
+    if search.begin(position, *setting) != search.DONE:
+        return np.int64(UNDECIDED)
+    if search.go_on(node_limit, *setting) != search.DONE:
+        return np.int64(UNDECIDED)
+    return np.int64(room.progress[0]["best"])
+
+
+@kernel
+def _forget(memo: Any) -> None:
+    for i in range(memo.states.size):
+        memo.states[np.uint64(i)]["pyramid"] = _0
+    memo.n_stored[0] = 0
