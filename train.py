@@ -1,21 +1,28 @@
-"""Train an agent: `python train.py --rules kawu --out runs/mine`; `--help` lists all arguments."""
+"""Train an agent: `python train.py distill --rules kawu --out runs/mine`; see `--help`."""
 
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import tyro
 
+from agents.training.distill import DistillConfig, train_distill
 from agents.training.ppo import PPOConfig, train_ppo
 from pyramid_env.jit import announce_compiling
+
+Way = (
+    Annotated[DistillConfig, tyro.conf.subcommand("distill")]
+    | Annotated[PPOConfig, tyro.conf.subcommand("ppo")]
+)
 
 
 def main() -> int:
     """Train as the command line says; the exit code."""
     announce_compiling()
-    config = tyro.cli(PPOConfig)
+    config = tyro.cli(Way, description=__doc__)  # type: ignore[arg-type]
     try:
-        best = train_ppo(config)
+        best = train_ppo(config) if isinstance(config, PPOConfig) else train_distill(config)
     except (ValueError, OSError) as error:
         print(f"train.py: {error}", file=sys.stderr)
         return 2
@@ -23,7 +30,10 @@ def main() -> int:
         print(f"train.py: stopped; go on with --resume --out {config.out}", file=sys.stderr)
         return 130
     print(f"best policy: {best}; compare it with")
-    print(f"  python evaluate.py --rules {config.rules} --agents random greedy ppo={best} solver")
+    print(
+        f"  python evaluate.py --rules {config.rules} --out results/{config.out.name}"
+        f" --agents random greedy {config.out.name}={best} solver"
+    )
     return 0
 
 

@@ -1,7 +1,7 @@
 """A saved policy as an agent: NumPy alone, no torch, and no pickled code is ever run.
 
-A policy file is safetensors: the weights of a residual network, and in the file's metadata a JSON
-text that says what it was trained for. `agents.training.network` has the same network in torch.
+A policy file is safetensors: the weights of an `agents.network`, as float16, and in the file's
+metadata a JSON text that says what it was trained for.
 """
 
 from __future__ import annotations
@@ -17,46 +17,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from agents.agent import ActionMasks, Actions, Agent, Observations
+from agents.network import Network, PolicyConfig
 from pyramid_env.actions import action_table
 from pyramid_env.files import replacing
-from pyramid_env.observation import Information, observation_space
 from pyramid_env.rules import Rules
 
-POLICY_FORMAT = "pyramid-env policy 1"
-NORM_EPSILON = 1e-5
+POLICY_FORMAT = "pyramid-env policy 2"
 
 Weights = dict[str, NDArray[np.float32]]
-
-
-@dataclasses.dataclass(frozen=True)
-class PolicyConfig:
-    """What a policy file says of itself."""
-
-    rules: Rules
-    """The rules it was trained on; it plays all rules with the same places."""
-
-    width: int
-    """Numbers in the residual stream."""
-
-    blocks: int
-    """Residual blocks."""
-
-    information: Information = "fair"
-    """The view it was trained on."""
-
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The name and shape of every weight."""
-        width = self.width
-        n_categories = int(observation_space(self.rules).nvec.astype(np.int64).sum())
-        n_actions = len(action_table(self.rules))
-        shapes: dict[str, tuple[int, ...]] = {"embedding.table.weight": (n_categories, width)}
-        for i in range(self.blocks):
-            for layer in ("norm.weight", "norm.bias", "inner.bias", "outer.bias"):
-                shapes[f"blocks.{i}.{layer}"] = (width,)
-            for layer in ("inner.weight", "outer.weight"):
-                shapes[f"blocks.{i}.{layer}"] = (width, width)
-        shapes |= {"norm.weight": (width,), "norm.bias": (width,)}
-        return shapes | {"action.weight": (n_actions, width), "action.bias": (n_actions,)}
 
 
 class LearnedAgent(Agent):
@@ -67,8 +35,7 @@ class LearnedAgent(Agent):
         self.config = config
         self.privileged = config.information == "thoughtful"
         self._weights = weights
-        categories = observation_space(config.rules).nvec.astype(np.int64)
-        self._offsets = np.concatenate([[0], categories.cumsum()[:-1]])
+        self._network = Network(config)
 
     @classmethod
     def load(cls, path: str | Path, rules: Rules, name: str = "learned") -> LearnedAgent:
@@ -92,23 +59,34 @@ class LearnedAgent(Agent):
 
     def logits(self, observations: Observations) -> NDArray[np.float32]:
         """The network's output before masking, float32[n, n_actions]."""
-        weights = self._weights
-        codes = observations + self._offsets
-        table = weights["embedding.table.weight"]
-        stream = np.zeros((len(codes), self.config.width), dtype=np.float32)
-        for place in range(codes.shape[1]):
-            stream += table[codes[:, place]]
-        for i in range(self.config.blocks):
-            inner = _dense(_norm(stream, weights, f"blocks.{i}.norm"), weights, f"blocks.{i}.inner")
-            stream += _dense(np.maximum(inner, 0), weights, f"blocks.{i}.outer")
-        return _dense(_norm(stream, weights, "norm"), weights, "action")
+        return self._scores("action", observations)
+
+    def probabilities(
+        self, observations: Observations, action_masks: ActionMasks
+    ) -> NDArray[np.float32]:
+        """How likely the policy finds each action, float32[n, n_actions]; 0 for illegal ones."""
+        logits = np.where(action_masks != 0, self.logits(observations), -np.inf)
+        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+        normed: NDArray[np.float32] = shares / shares.sum(axis=1, keepdims=True)
+        return normed
+
+    def win_chances(self, observations: Observations) -> NDArray[np.float32]:
+        """How likely each action leaves the game winnable, float32[n, n_actions], in its view."""
+        chances = 1 / (1 + np.exp(-self._scores("win", observations)))
+        return chances.astype(np.float32)
+
+    def _scores(self, head: str, observations: Observations) -> NDArray[np.float32]:
+        codes = observations.astype(np.int64)
+        tokens = self._network.tokens(self._weights, codes)
+        scores: NDArray[np.float32] = self._network.scores(self._weights, head, tokens, codes)
+        return scores
 
 
 def write_policy(path: str | Path, config: PolicyConfig, weights: Weights) -> None:
     """Write a policy file, whole or not at all."""
     text = json.dumps({"format": POLICY_FORMAT, **dataclasses.asdict(config)})
     tensors = {
-        name: np.ascontiguousarray(weights[name], dtype=np.float32) for name in config.shapes()
+        name: np.ascontiguousarray(weights[name], dtype=np.float16) for name in config.shapes()
     }
     with replacing(Path(path)) as draft:
         save_file(tensors, draft, metadata={"policy": text})
@@ -121,7 +99,10 @@ def read_policy(path: str | Path) -> tuple[PolicyConfig, Weights]:
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
-            weights: Weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            weights: Weights = {
+                name: file.get_tensor(name).astype(np.float32)
+                for name in file.keys()  # noqa: SIM118
+            }
     except SafetensorError as error:
         raise ValueError(f"{path} is no safetensors file or is damaged: {error}") from None
     config = _read_config(path, metadata)
@@ -144,15 +125,3 @@ def _read_config(path: str | Path, metadata: dict[str, str]) -> PolicyConfig:
         return PolicyConfig(rules=Rules(**fields.pop("rules")), **fields)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} is no policy file of pyramid-env: {error!r}") from None
-
-
-def _norm(x: NDArray[np.float32], weights: Weights, name: str) -> NDArray[np.float32]:
-    centred = x - x.mean(axis=1, keepdims=True)
-    scale = np.sqrt((centred**2).mean(axis=1, keepdims=True) + np.float32(NORM_EPSILON))
-    normed: NDArray[np.float32] = centred / scale * weights[f"{name}.weight"]
-    return normed + weights[f"{name}.bias"]
-
-
-def _dense(x: NDArray[np.float32], weights: Weights, name: str) -> NDArray[np.float32]:
-    product: NDArray[np.float32] = x @ weights[f"{name}.weight"].T
-    return product + weights[f"{name}.bias"]

@@ -20,9 +20,8 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
-from agents.training.network import ResidualTrunk
 from pyramid_env import PyramidEnv
-from pyramid_env.integrations.sb3 import PlacePolicy, PyramidVecEnv
+from pyramid_env.integrations.sb3 import PlaceEmbedding, PlacePolicy, PyramidVecEnv
 
 
 @dataclass(frozen=True)
@@ -95,10 +94,10 @@ def training(
     make_env: Callable[[], VecEnv], policy: Any, arguments: Arguments
 ) -> Callable[[], float]:
     """A measure: CPU seconds a step of one rollout and its update."""
-    own_trunk = {
-        "features_extractor_class": ResidualTrunk,
-        "features_extractor_kwargs": {"features_dim": 256, "blocks": 2},
-        "net_arch": [],
+    embedding = {
+        "features_extractor_class": PlaceEmbedding,
+        "features_extractor_kwargs": {"features_dim": 256},
+        "net_arch": [256, 256],
     }
     model = MaskablePPO(
         policy,
@@ -108,7 +107,7 @@ def training(
         n_epochs=arguments.epochs,
         seed=0,
         device="cpu",
-        policy_kwargs=own_trunk if policy is PlacePolicy else {"net_arch": [256, 256]},
+        policy_kwargs=embedding if policy is PlacePolicy else {"net_arch": [256, 256]},
     )
     n_steps = arguments.envs * arguments.rollout
 

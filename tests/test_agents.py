@@ -12,13 +12,15 @@ from safetensors.numpy import save_file
 
 from agents.agent import Agent, FunctionAgent
 from agents.baselines import GreedyAgent, RandomAgent
-from agents.learned import LearnedAgent, PolicyConfig, read_policy, write_policy
+from agents.learned import POLICY_FORMAT, LearnedAgent, read_policy, write_policy
+from agents.network import PolicyConfig
 from agents.playing import AgentError, play_deals
 from agents.registry import load_agent
 from agents.solver import SolverAgent
 from pyramid_env import PRESETS, Deal, Game, PyramidVectorEnv, Rules, solve
+from pyramid_env.observation import observation_fields
 
-SMALL = PolicyConfig(Rules(), width=16, blocks=1)
+SMALL = PolicyConfig(Rules(), width=16, layers=1)
 
 
 def random_weights(config: PolicyConfig, seed: int = 0) -> dict[str, np.ndarray]:
@@ -229,7 +231,10 @@ def test_a_policy_file_round_trip(tmp_path: Path) -> None:
     write_policy(path, SMALL, weights)
     config, read = read_policy(path)
     assert config == SMALL
-    assert all((read[name] == weights[name]).all() for name in weights)
+    for name, array in weights.items():
+        np.testing.assert_allclose(read[name], array, rtol=1e-3, atol=1e-6)
+    write_policy(tmp_path / "again.safetensors", config, read)
+    assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
     observations, masks = views(8)
     actions = load_agent(f"mine={path}").act_batch(observations, masks)
     assert (masks[np.arange(8), actions] == 1).all()
@@ -243,15 +248,15 @@ def test_a_policy_plays_all_rules_with_the_same_places_and_no_others(tmp_path: P
         load_agent(f"mine={path}", "reserve")
 
 
-@pytest.mark.parametrize("damage", ["cut", "text", "foreign", "shape", "extra", "nan", "config"])
+@pytest.mark.parametrize(
+    "damage", ["cut", "text", "foreign", "shape", "extra", "nan", "config", "heads"]
+)
 def test_a_damaged_or_foreign_policy_file_is_a_clear_error(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "policy.safetensors"
     weights = random_weights(SMALL)
     write_policy(path, SMALL, weights)
     metadata = {
-        "policy": json.dumps(
-            {"format": "pyramid-env policy 1", "rules": {}, "width": 16, "blocks": 1}
-        )
+        "policy": json.dumps({"format": POLICY_FORMAT, "rules": {}, "width": 16, "layers": 1})
     }
     if damage == "cut":
         path.write_bytes(path.read_bytes()[:-100])
@@ -260,16 +265,43 @@ def test_a_damaged_or_foreign_policy_file_is_a_clear_error(tmp_path: Path, damag
     elif damage == "foreign":
         save_file({"x": np.zeros(3, np.float32)}, path)
     elif damage == "shape":
-        save_file({**weights, "action.bias": np.zeros(3, np.float32)}, path, metadata)
+        save_file({**weights, "action/bias": np.zeros(3, np.float32)}, path, metadata)
     elif damage == "extra":
         save_file({**weights, "more": np.zeros(3, np.float32)}, path, metadata)
     elif damage == "nan":
-        save_file({**weights, "norm.bias": np.full(16, np.nan, np.float32)}, path, metadata)
+        save_file({**weights, "norm/bias": np.full(16, np.nan, np.float32)}, path, metadata)
     else:
-        metadata["policy"] = metadata["policy"].replace('"width": 16', '"width": "wide"')
+        wrong = {"config": '"width": "wide"', "heads": '"width": 16, "heads": 3'}[damage]
+        metadata["policy"] = metadata["policy"].replace('"width": 16', wrong)
         save_file(weights, path, metadata)
     with pytest.raises(ValueError, match=r"policy\.safetensors"):
         LearnedAgent.load(path, Rules())
+
+
+def test_probabilities_are_those_of_legal_actions_and_the_likeliest_is_played() -> None:
+    observations, masks = views(8)
+    agent = LearnedAgent(SMALL, random_weights(SMALL))
+    shares = agent.probabilities(observations, masks)
+    np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-5)
+    assert (shares[masks == 0] == 0).all()
+    assert (shares.argmax(axis=1) == agent.act_batch(observations, masks)).all()
+
+
+def test_the_network_does_not_tell_apart_ranks_that_play_alike() -> None:
+    """Ranks 1 and 12 for 3 and 10, and both of 2 and 11 exchanged, make the same game."""
+    observations, _ = views(16)
+    renamed = np.arange(15)
+    renamed[[1, 3, 12, 10, 2, 11]] = [3, 1, 10, 12, 11, 2]
+    fields = observation_fields(Rules())
+    others = observations.copy()
+    others[:, : fields.passes_left.start] = renamed[observations[:, : fields.passes_left.start]]
+    others[:, fields.unseen] = observations[:, fields.unseen][:, renamed[1:14] - 1]
+    agent = LearnedAgent(SMALL, random_weights(SMALL))
+    assert (others != observations).any()
+    expected = agent.logits(observations)
+    np.testing.assert_allclose(agent.logits(others), expected, rtol=1e-3, atol=1e-3)
+    others[:, 0] = observations[:, 0] % 13 + 1  # another card at the top is another game
+    assert abs(agent.logits(others) - expected).max() > 0.01
 
 
 def test_a_missing_policy_file_is_named() -> None:

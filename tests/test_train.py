@@ -15,12 +15,14 @@ import numpy as np
 import pytest
 import torch
 
-from agents.learned import LearnedAgent, PolicyConfig
-from agents.training.imitation import imitate_hint
-from agents.training.network import ResidualTrunk, policy_weights
-from agents.training.ppo import PPOConfig, make_model, train_ppo
-from pyramid_env import PyramidVectorEnv, Rules
-from pyramid_env.observation import observation_space
+from agents.baselines import RandomAgent
+from agents.learned import LearnedAgent
+from agents.network import PolicyConfig
+from agents.training.distill import DistillConfig, _Distillation, train_distill
+from agents.training.network import PolicyNet
+from agents.training.ppo import PPOConfig, make_model, net_of, train_ppo
+from agents.training.run import RunConfig
+from pyramid_env import PRESETS, PyramidVectorEnv, Rules
 
 ROOT = Path(__file__).parents[1]
 TINY = PPOConfig(
@@ -30,109 +32,199 @@ TINY = PPOConfig(
     batch=128,
     epochs=1,
     width=16,
-    blocks=1,
+    layers=1,
     eval_every=512,
     eval_deals=8,
     device="cpu",
 )
+TINY_DISTILL = DistillConfig(
+    states=1024, games=64, width=16, layers=1, eval_every=512, eval_deals=8, device="cpu"
+)
 
 
-def test_the_numpy_policy_is_the_torch_policy() -> None:
+def train(config: RunConfig) -> Path:
+    return train_ppo(config) if isinstance(config, PPOConfig) else train_distill(config)
+
+
+def longer(config: RunConfig, length: int) -> RunConfig:
+    field = "steps" if isinstance(config, PPOConfig) else "states"
+    return dataclasses.replace(config, **{field: length})
+
+
+both_ways = pytest.mark.parametrize("tiny", [TINY, TINY_DISTILL], ids=["ppo", "distill"])
+
+
+@pytest.mark.parametrize("preset", ["kawu", "reserve"])
+def test_the_numpy_policy_is_the_torch_policy(preset: str) -> None:
     torch.manual_seed(0)
-    trunk = ResidualTrunk(observation_space(Rules()), features_dim=32, blocks=2)
-    action = torch.nn.Linear(32, 285)
-    agent = LearnedAgent(PolicyConfig(Rules(), 32, 2), policy_weights(trunk, action))
-    observations, _ = PyramidVectorEnv(64).reset(seed=1)
+    rules = PRESETS[preset]
+    net = PolicyNet(PolicyConfig(rules, width=32, layers=2))
+    agent = LearnedAgent(net.config, net.export())
+    observations = mixed_observations(rules)
     with torch.no_grad():
-        expected = action(trunk(torch.as_tensor(observations))).numpy()
-    np.testing.assert_allclose(agent.logits(observations), expected, rtol=1e-4, atol=1e-5)
+        logits, wins = net(torch.as_tensor(observations))
+    assert logits.std() > 0.01
+    np.testing.assert_allclose(agent.logits(observations), logits.numpy(), rtol=1e-4, atol=1e-5)
+    chances = torch.sigmoid(wins).numpy()
+    np.testing.assert_allclose(agent.win_chances(observations), chances, rtol=1e-4, atol=1e-5)
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def test_ppo_trains_the_network_that_is_saved() -> None:
+    model = make_model(TINY)
+    observations = mixed_observations(Rules())
+    with torch.no_grad():
+        spread = model.policy.get_distribution(torch.as_tensor(observations)).distribution
+    agent = LearnedAgent(net_of(model).config, net_of(model).export())
+    logits = agent.logits(observations)
+    expected = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(spread.logits.numpy(), expected, rtol=1e-4, atol=1e-4)
+
+
+def mixed_observations(rules: Rules) -> np.ndarray:
+    """Observations from the whole course of games."""
+    env = PyramidVectorEnv(16, rules)
+    observations, infos = env.reset(seed=1)
+    player, seen = RandomAgent(1), []
+    for _ in range(60):
+        seen.append(observations)
+        actions = player.act_batch(observations, infos["action_mask"])
+        observations, _, _, _, infos = env.step(actions)
+    return np.concatenate(seen)
+
+
+@pytest.fixture(scope="module", params=[TINY, TINY_DISTILL], ids=["ppo", "distill"])
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "tiny"
-    train_ppo(dataclasses.replace(TINY, out=out))
+    train(dataclasses.replace(request.param, out=out))
     return out
 
 
-def test_a_run_writes_policies_configuration_curve_and_logs(run: Path) -> None:
+def steps_of(run: Path) -> list[int]:
+    curve = (run / "evaluations.csv").read_text().splitlines()
+    assert curve[0] == "steps,win_rate,mean_cards"
+    return [int(line.split(",")[0]) for line in curve[1:]]
+
+
+def test_a_run_writes_policies_configuration_and_curve(run: Path) -> None:
     config = json.loads((run / "config.json").read_text())
     assert config["config"]["width"] == 16
     assert config["versions"]["torch"].startswith(torch.__version__.split("+")[0])
-    curve = (run / "evaluations.csv").read_text().splitlines()
-    assert curve[0] == "steps,win_rate,mean_cards"
-    assert [int(line.split(",")[0]) for line in curve[1:]] == [0, 512, 1024]
-    assert list((run / "tensorboard").glob("events*"))
-    assert (run / "model.zip").is_file()
+    is_ppo = config["kind"] == "PPOConfig"
+    assert steps_of(run) == ([0, 512, 1024] if is_ppo else [512, 1024])
+    assert bool(list(run.glob("tensorboard/events*"))) == is_ppo
+    assert (run / "model.zip").is_file() == is_ppo
     for name in ("best.safetensors", "policy.safetensors"):
         assert LearnedAgent.load(run / name, Rules()).config.rules == Rules()
     assert not list(run.rglob("*.part"))
 
 
 def test_a_run_goes_on_where_it_stopped(run: Path) -> None:
-    train_ppo(PPOConfig(out=run, resume=True, steps=2048))
-    curve = (run / "evaluations.csv").read_text().splitlines()
-    assert [int(line.split(",")[0]) for line in curve[1:]] == [0, 512, 1024, 1536, 2048]
+    kind = json.loads((run / "config.json").read_text())["kind"]
+    config = TINY if kind == "PPOConfig" else TINY_DISTILL
+    train(longer(dataclasses.replace(config, out=run, resume=True), 2048))
+    assert steps_of(run)[-2:] == [1536, 2048]
+    with pytest.raises(ValueError, match=r"2048 st.* already: ask for more"):
+        train(longer(dataclasses.replace(config, out=run, resume=True), 2048))
+    other = TINY_DISTILL if config is TINY else TINY
+    with pytest.raises(ValueError, match=f"holds a run of {kind}"):
+        train(dataclasses.replace(other, out=run, resume=True))
 
 
-def test_a_folder_is_never_overwritten_and_nothing_is_resumed_from_nothing(tmp_path: Path) -> None:
+def test_a_distillation_stopped_and_resumed_ends_as_one_that_was_not(tmp_path: Path) -> None:
+    whole = dataclasses.replace(TINY_DISTILL, out=tmp_path / "whole", eval_every=256)
+    train_distill(whole)
+    parts = dataclasses.replace(whole, out=tmp_path / "parts")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("agents.training.distill._Distillation._step", stop_after(7))
+        with pytest.raises(KeyboardInterrupt):
+            train_distill(parts)
+    assert steps_of(parts.out) == [256]
+    train_distill(dataclasses.replace(parts, resume=True))
+    for name in ("policy.safetensors", "evaluations.csv"):
+        assert (parts.out / name).read_bytes() == (whole.out / name).read_bytes()
+
+
+def stop_after(n_steps: int) -> Any:
+    step, done = _Distillation._step, []
+
+    def stopping(self: Any) -> float:
+        if len(done) == n_steps:
+            raise KeyboardInterrupt
+        done.append(1)
+        return step(self)
+
+    return stopping
+
+
+def test_distillation_beats_what_it_began_with(tmp_path: Path) -> None:
+    config = DistillConfig(
+        states=40_000,
+        games=256,
+        width=32,
+        layers=1,
+        learning_rate=5e-3,
+        eval_every=20_000,
+        eval_deals=200,
+        out=tmp_path / "run",
+        device="cpu",
+    )
+    train_distill(config)
+    rates = [
+        float(line.split(",")[1])
+        for line in (config.out / "evaluations.csv").read_text().splitlines()[1:]
+    ]
+    assert rates[-1] > 0.2  # random play wins 5 %
+
+
+@both_ways
+def test_a_folder_is_never_overwritten_and_nothing_is_resumed_from_nothing(
+    tiny: RunConfig, tmp_path: Path
+) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(ValueError, match="not empty"):
-        train_ppo(dataclasses.replace(TINY, out=tmp_path))
+        train(dataclasses.replace(tiny, out=tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
     with pytest.raises(ValueError, match="nothing to resume"):
-        train_ppo(dataclasses.replace(TINY, out=tmp_path / "none", resume=True))
+        train(dataclasses.replace(tiny, out=tmp_path / "none", resume=True))
 
 
-def test_a_policy_learns_to_play_as_the_hint_does(tmp_path: Path) -> None:
-    config = dataclasses.replace(
-        TINY, out=tmp_path / "run", imitate=100_000, learning_rate=3e-3, width=64, steps=512
-    )
-    model = make_model(config)
-    shares: list[float] = []
-    imitate_hint(
-        model.policy,
-        Rules(),
-        decisions=config.imitate,
-        learning_rate=config.learning_rate,
-        seed=0,
-        progress=lambda done, share: shares.append(share),
-    )
-    assert 0.5 < shares[0] < shares[-1] - 0.02, shares
-
-
-def test_a_run_can_start_from_a_policy(run: Path, tmp_path: Path) -> None:
+@both_ways
+def test_a_run_can_start_from_a_policy(tiny: RunConfig, run: Path, tmp_path: Path) -> None:
     first = run / "policy.safetensors"
-    config = dataclasses.replace(TINY, out=tmp_path / "b", start_from=first, learning_rate=0.0)
-    train_ppo(config)
+    config = dataclasses.replace(tiny, out=tmp_path / "b", start_from=first, learning_rate=0.0)
+    train(config)
     before, after = (
         LearnedAgent.load(p, Rules()) for p in (first, config.out / "best.safetensors")
     )
     observations, _ = PyramidVectorEnv(4).reset(seed=0)
     assert (before.logits(observations) == after.logits(observations)).all()
     with pytest.raises(ValueError, match="another size"):
-        train_ppo(dataclasses.replace(config, out=tmp_path / "c", width=32))
+        train(dataclasses.replace(config, out=tmp_path / "c", width=32))
 
 
+@both_ways
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"rules": "chess"}, "unknown rules 'chess'"),
-        ({"batch": 0}, "batch=0 is not allowed: 1 or more"),
+        ({"eval_every": 0}, "eval_every=0 is not allowed: 1 or more"),
+        ({"width": 0}, "width=0 is not allowed: 1 or more"),
+        ({"width": 18}, "width=18 is not allowed: a multiple of heads=4"),
+        ({"device": "abacus"}, "device='abacus'"),
         ({"start_from": Path("nowhere.safetensors")}, r"nowhere\.safetensors"),
     ],
 )
 def test_wrong_arguments_are_named_before_anything_is_written(
-    wrong: dict[str, Any], message: str, tmp_path: Path
+    tiny: RunConfig, wrong: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises((ValueError, FileNotFoundError), match=message):
-        train_ppo(dataclasses.replace(TINY, out=tmp_path / "run", **wrong))
+        train(dataclasses.replace(tiny, out=tmp_path / "run", **wrong))
     assert not (tmp_path / "run").exists()
 
 
 def test_ctrl_c_leaves_a_run_that_can_go_on(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    command = [sys.executable, str(ROOT / "train.py"), "--out", str(out)]
+    command = [sys.executable, str(ROOT / "train.py"), "ppo", "--out", str(out)]
     tiny = ["--envs", "16", "--batch", "64", "--width", "16", "--eval-deals", "4"]
     with subprocess.Popen(
         [*command, *tiny],
@@ -153,9 +245,9 @@ def test_ctrl_c_leaves_a_run_that_can_go_on(tmp_path: Path) -> None:
     train_ppo(PPOConfig(out=out, resume=True, steps=steps + 1))
 
 
-def test_the_same_seed_trains_the_same_policy(tmp_path: Path) -> None:
+@both_ways
+def test_the_same_seed_trains_the_same_policy(tiny: RunConfig, tmp_path: Path) -> None:
     for name in ("a", "b"):
-        train_ppo(dataclasses.replace(TINY, out=tmp_path / name, seed=3, steps=512))
-    first, second = (LearnedAgent.load(tmp_path / n / "policy.safetensors", Rules()) for n in "ab")
-    observations, _ = PyramidVectorEnv(4).reset(seed=0)
-    assert (first.logits(observations) == second.logits(observations)).all()
+        train(longer(dataclasses.replace(tiny, out=tmp_path / name, seed=3), 512))
+    first, second = ((tmp_path / n / "policy.safetensors").read_bytes() for n in "ab")
+    assert first == second

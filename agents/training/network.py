@@ -1,62 +1,143 @@
-"""The policy network in torch; `agents.learned` runs the same one with NumPy."""
+"""The policy network as a torch module, and as the policy of `MaskablePPO`."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from gymnasium.spaces import Space
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
 
-from agents.learned import NORM_EPSILON, Weights
-from pyramid_env.integrations.sb3 import PlaceEmbedding
+from agents.learned import Weights
+from agents.network import N_TOKENS, TABLE_TOKEN, Network, PolicyConfig
+from pyramid_env.integrations.sb3 import PlacePolicy
 
 
-class ResidualBlock(nn.Module):
-    """Adds to its input what two layers make of it, normalised first."""
+class PolicyNet(nn.Module):
+    """`agents.network.Network` with weights to be learned."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, config: PolicyConfig) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(width, eps=NORM_EPSILON)
-        self.inner = nn.Linear(width, width)
-        self.outer = nn.Linear(width, width)
+        self.config = config
+        self.weights = nn.ParameterDict(
+            {
+                name: nn.Parameter(_first_value(name, shape))
+                for name, shape in config.shapes().items()
+            }
+        )
+        self._networks: dict[torch.device, Network] = {}
 
-    def forward(self, stream: torch.Tensor) -> torch.Tensor:
-        """(batch, width) to (batch, width)."""
-        added: torch.Tensor = self.outer(torch.relu(self.inner(self.norm(stream))))
-        return stream + added
+    def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Observations (batch, size) to policy and win logits, (batch, n_actions) each."""
+        tokens = self.tokens(observations)
+        return self.scores("action", tokens, observations), self.scores("win", tokens, observations)
+
+    def tokens(self, observations: torch.Tensor) -> torch.Tensor:
+        """Observations (batch, size) to (batch, `N_TOKENS`, width)."""
+        tokens = self._network().tokens(dict(self.weights.items()), observations.long())
+        return tokens  # type: ignore[no-any-return]
+
+    def scores(self, head: str, tokens: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
+        """One number an action from a head, (batch, n_actions)."""
+        weights = dict(self.weights.items())
+        found = self._network().scores(weights, head, tokens, observations.long())
+        return found  # type: ignore[no-any-return]
+
+    def export(self) -> Weights:
+        """The weights, named as a policy file has them."""
+        return {
+            name: tensor.detach().float().cpu().numpy().copy()
+            for name, tensor in self.weights.items()
+        }
+
+    def take(self, config: PolicyConfig, weights: Weights) -> None:
+        """Take up weights; `ValueError` where they are of a network of another size."""
+        if config.shapes() != self.config.shapes():
+            raise ValueError(
+                f"these weights are of a network of another size: width {config.width}, layers"
+                f" {config.layers}, not width {self.config.width}, layers {self.config.layers}"
+            )
+        with torch.no_grad():
+            for name, array in weights.items():
+                self.weights[name].copy_(torch.as_tensor(array))
+
+    def _network(self) -> Network:
+        device = self.weights["norm/bias"].device
+        if device not in self._networks:
+            self._networks[device] = Network(
+                self.config, torch, lambda array: torch.as_tensor(np.array(array), device=device)
+            )
+        return self._networks[device]
 
 
-class ResidualTrunk(BaseFeaturesExtractor):
-    """Embedding lookup, residual blocks, norm: observations to (batch, `features_dim`)."""
+class TokenExtractor(BaseFeaturesExtractor):
+    """The network up to its heads: observations to (batch, `N_TOKENS` * width + size).
 
-    def __init__(
-        self, observation_space: Space[Any], features_dim: int = 256, blocks: int = 2
-    ) -> None:
-        super().__init__(observation_space, features_dim)
-        self.embedding = PlaceEmbedding(observation_space, features_dim)
-        self.blocks = nn.Sequential(*(ResidualBlock(features_dim) for _ in range(blocks)))
-        self.norm = nn.LayerNorm(features_dim, eps=NORM_EPSILON)
+    The observation comes last, since the action head needs it.
+    """
+
+    def __init__(self, observation_space: Space[Any], config: PolicyConfig) -> None:
+        size = int(np.prod(observation_space.shape or ()))
+        super().__init__(observation_space, N_TOKENS * config.width + size)
+        self.net = PolicyNet(config)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        """(batch, places) to (batch, `features_dim`)."""
-        features: torch.Tensor = self.norm(self.blocks(self.embedding(observations)))
-        return features
+        """(batch, size) to (batch, `features_dim`)."""
+        tokens = self.net.tokens(observations).flatten(1)
+        return torch.cat([tokens, observations.to(tokens.dtype)], dim=1)
 
 
-def policy_weights(trunk: ResidualTrunk, action: nn.Linear) -> Weights:
-    """The weights of a trunk and its action layer, named as a policy file has them."""
-    named = {**trunk.state_dict(), "action.weight": action.weight, "action.bias": action.bias}
-    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in named.items()}
+class RankPolicy(PlacePolicy):
+    """A `MaskablePPO` policy that is a `PolicyNet`, on a `TokenExtractor`."""
+
+    def _build(self, lr_schedule: Any) -> None:
+        super()._build(lr_schedule)
+        extractor: Any = self.features_extractor
+        self.action_net = _ActionHead(extractor.net)
+        self.value_net: Any = _ValueHead(extractor.net.config.width)
+        optimizer: Any = self.optimizer_class
+        self.optimizer = optimizer(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
 
-def set_policy_weights(weights: Weights, trunk: ResidualTrunk, action: nn.Linear) -> None:
-    """The reverse; `ValueError` where the weights are of a network of another size."""
-    tensors = {name: torch.as_tensor(array) for name, array in weights.items()}
-    of_action = {name: tensors.pop(f"action.{name}") for name in ("weight", "bias")}
-    try:
-        trunk.load_state_dict(tensors)
-        action.load_state_dict(of_action)
-    except RuntimeError as error:
-        raise ValueError(f"these weights are of a network of another size: {error}") from None
+class _ActionHead(nn.Module):
+    def __init__(self, net: PolicyNet) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        tokens, rest = _split(features, self.net.config.width)
+        return self.net.scores("action", tokens, rest)
+
+
+class _ValueHead(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+        self.layer = nn.Linear(2 * width, 1)
+        # A random head would be noise that undoes what a policy that starts out good knows.
+        nn.init.zeros_(self.layer.weight)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        tokens, _ = _split(features, self.width)
+        pooled = torch.cat([tokens.mean(dim=1), tokens[:, TABLE_TOKEN]], dim=1)
+        return self.layer(pooled)  # type: ignore[no-any-return]
+
+
+def _split(features: torch.Tensor, width: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """What `TokenExtractor` has put together."""
+    end = N_TOKENS * width
+    return features[:, :end].reshape(len(features), N_TOKENS, width), features[:, end:]
+
+
+def _first_value(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+    """What a weight is before anything is learned."""
+    if name.endswith("bias"):
+        return torch.zeros(shape)
+    if "norm" in name:
+        return torch.ones(shape)
+    bound = shape[-1] ** -0.5
+    if name.startswith(("action", "win")):
+        bound *= 0.1  # all actions about as likely
+    return torch.empty(shape).uniform_(-bound, bound)

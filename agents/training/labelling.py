@@ -1,0 +1,229 @@
+"""Positions worth learning from, with the exact solver's word on every legal move.
+
+Games are played on training deals; the solver judges every move where there is a choice. Most
+choices do not matter: nine times out of ten all moves keep the win, or it is lost already. So the
+games run on by themselves, by the hint or by a random move that keeps the win, up to a choice that
+matters. There the student itself chooses (DAgger: Ross, Gordon and Bagnell, "A Reduction of
+Imitation Learning and Structured Prediction to No-Regret Online Learning", AISTATS 2011).
+
+The solver judges the true deal. A fair student does not see the face-down cards, so over many deals
+it learns how likely each move keeps the win, which is the vote of `agents.search` without its cost.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyramid_env.actions import action_table
+from pyramid_env.cards import N_CARDS
+from pyramid_env.deals import draw_below, shuffle, training_number
+from pyramid_env.engine import MAX_LEGAL, apply, compile_rules, legal_actions, start_position
+from pyramid_env.hint import hint
+from pyramid_env.jit import kernel
+from pyramid_env.observation import LAYOUT_DTYPE, encode, lay_out, observation_size
+from pyramid_env.rules import Rules
+from pyramid_env.solver.judge import can_win, new_judge, take_up
+
+WON, LOST, UNDECIDED, ILLEGAL = 1, 0, -1, -2
+"""The word on a move: the game can still be won after it, cannot, not found out, no such move."""
+
+_1000 = np.uint64(1000)
+
+GAME_DTYPE = np.dtype(
+    [
+        ("position", np.uint64),
+        ("key", np.uint64),
+        ("episode", np.uint64),
+        ("counter", np.uint64),  # of the game's random numbers
+        ("cards", np.uint8, (N_CARDS,)),
+        ("is_over", np.uint8),
+    ],
+    align=True,
+)
+
+_MIX_DTYPE = np.dtype([("easy", np.uint64), ("lost", np.uint64), ("hint", np.uint64)])
+
+
+class LabelledGames:
+    """Many games, each at a position where something is to be learned.
+
+    `easy` and `lost` are the shares, in thousandths, of the positions where all moves keep the win,
+    and where none does, at which a game stops all the same. `by_hint` is the share of the moves in
+    between that are the hint's.
+    """
+
+    observations: NDArray[np.int16]
+    """int16[n, size], fair."""
+
+    words: NDArray[np.int8]
+    """int8[n, n_actions]: the solver's word on each move."""
+
+    hints: NDArray[np.int64]
+    """int64[n]: the hint's choice."""
+
+    def __init__(
+        self,
+        n: int,
+        rules: Rules,
+        *,
+        seed: int,
+        node_limit: int = 1000,
+        easy: int = 80,
+        lost: int = 150,
+        by_hint: int = 800,
+        threads: int = 1,
+    ) -> None:
+        self._rules = compile_rules(rules)
+        self._node_limit = node_limit
+        self._mix = np.array([(easy, lost, by_hint)], _MIX_DTYPE)
+        self._judges = [new_judge(rules) for _ in range(threads)]
+        self._layouts = [np.empty(1, LAYOUT_DTYPE) for _ in range(threads)]
+        self._pool = ThreadPoolExecutor(threads)
+        self.games = np.zeros(n, GAME_DTYPE)
+        generator = np.random.default_rng(seed)
+        for name in ("key", "counter"):
+            self.games[name] = generator.integers(2**64, size=n, dtype=np.uint64)
+        self.games["is_over"] = 1
+        self.observations = np.empty((n, observation_size(rules)), np.int16)
+        self.words = np.empty((n, len(action_table(rules))), np.int8)
+        self.hints = np.empty(n, np.int64)
+
+    def advance(self, actions: NDArray[np.int64]) -> None:
+        """Play an action in each game (none counts in new ones), and go on to what comes next."""
+        shares = np.array_split(np.arange(len(self.games)), len(self._judges))
+        tasks = [
+            self._pool.submit(self._advance, slice(share[0], share[-1] + 1), worker, actions)
+            for worker, share in enumerate(shares)
+            if share.size
+        ]
+        for task in tasks:
+            task.result()
+
+    def _advance(self, rows: slice, worker: int, actions: NDArray[np.int64]) -> None:
+        _advance_all(
+            self.games[rows],
+            actions[rows],
+            self._node_limit,
+            self._mix,
+            self._rules,
+            self._judges[worker],
+            self._layouts[worker],
+            self.observations[rows],
+            self.words[rows],
+            self.hints[rows],
+        )
+
+
+@kernel
+def _advance_all(
+    games: Any,
+    actions: Any,
+    node_limit: Any,
+    mix_array: Any,
+    rules_array: Any,
+    judge: Any,
+    layout_array: Any,
+    observations: Any,
+    words: Any,
+    hints: Any,
+) -> None:
+    rules, layout = rules_array[0], layout_array[0]
+    flat = observations.reshape(observations.size)
+    words_by_move = np.empty(MAX_LEGAL, np.int64)
+    moves = np.empty(MAX_LEGAL, np.int16)
+    for i in range(games.size):
+        row = np.uint64(i)
+        game = games[row]
+        if not game["is_over"]:
+            game["position"] = apply(game["position"], actions[row], rules)
+            take_up(game["cards"], judge)
+        n_moves = _play_on(game, node_limit, mix_array[0], rules_array, judge, moves, words_by_move)
+        rank_bits = judge.facts[0]["rank_bits"]
+        lay_out(game["position"], game["cards"], rules, layout)
+        start = row * np.uint64(observations.shape[1])
+        encode(game["position"], layout, rank_bits, rules, False, flat, start)
+        for action in range(words.shape[1]):
+            words[row, np.uint64(action)] = ILLEGAL
+        for k in range(n_moves):
+            words[row, np.uint64(moves[np.uint64(k)])] = words_by_move[np.uint64(k)]
+        hints[row] = hint(game["position"], rank_bits, rules)
+
+
+@kernel
+def _play_on(
+    game: Any,
+    node_limit: Any,
+    mix: Any,
+    rules_array: Any,
+    judge: Any,
+    moves: Any,
+    words: Any,
+) -> Any:
+    """Play to the next position to learn from; write its moves and words, and return how many."""
+    rules = rules_array[0]
+    while True:
+        if game["is_over"]:
+            shuffle(training_number(game["key"], game["episode"]), game["cards"])
+            game["episode"] += np.uint64(1)
+            game["position"], game["is_over"] = start_position(), 0
+            take_up(game["cards"], judge)
+        rank_bits = judge.facts[0]["rank_bits"]
+        n_moves = legal_actions(game["position"], rank_bits, rules, moves)
+        if n_moves == 0:
+            game["is_over"] = 1
+            continue
+        if n_moves == 1:
+            game["position"] = apply(game["position"], np.int64(moves[0]), rules)
+            continue
+        n_kept, n_lost = 0, 0
+        for k in range(n_moves):
+            child = apply(game["position"], np.int64(moves[np.uint64(k)]), rules)
+            word = can_win(child, node_limit, rules_array, judge)
+            words[np.uint64(k)] = word
+            n_kept += word == WON
+            n_lost += word == LOST
+        if n_kept == 0:
+            if _chance(game, mix["lost"]):
+                return n_moves
+            game["is_over"] = 1
+        elif n_lost > 0 or _chance(game, mix["easy"]):
+            return n_moves
+        else:
+            action = _some_move(game, n_moves, n_kept, mix, rank_bits, rules, moves, words)
+            game["position"] = apply(game["position"], action, rules)
+
+
+@kernel
+def _some_move(
+    game: Any,
+    n_moves: Any,
+    n_kept: Any,
+    mix: Any,
+    rank_bits: Any,
+    rules: Any,
+    moves: Any,
+    words: Any,
+) -> Any:
+    """The hint's move, or a random one of those that keep the win."""
+    action = np.int64(-1)
+    if _chance(game, mix["hint"]):
+        action = hint(game["position"], rank_bits, rules)
+    if action >= 0:
+        return action
+    chosen, game["counter"] = draw_below(np.uint64(n_kept), game["counter"])
+    for k in range(n_moves):
+        if words[np.uint64(k)] == WON:
+            if chosen == np.uint64(0):
+                return np.int64(moves[np.uint64(k)])
+            chosen -= np.uint64(1)
+    return np.int64(moves[0])
+
+
+@kernel
+def _chance(game: Any, thousandths: Any) -> Any:
+    drawn, game["counter"] = draw_below(_1000, game["counter"])
+    return drawn < thousandths

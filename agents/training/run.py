@@ -1,0 +1,186 @@
+"""What all ways of training share: a folder for the run, and what is kept in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from agents.learned import LearnedAgent, Weights, read_policy, write_policy
+from agents.network import PolicyConfig
+from agents.playing import play_deals
+from agents.training.network import PolicyNet
+from agents.versions import package_versions
+from pyramid_env.deals import FIRST_HELD_OUT_NUMBER
+from pyramid_env.files import replacing
+from pyramid_env.observation import Information
+from pyramid_env.rules import get_rules
+
+Config = TypeVar("Config", bound="RunConfig")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """The arguments that all ways of training have."""
+
+    out: Path = Path("runs/mine")
+    """Folder to write to: policies, configuration, checkpoints, learning curve."""
+
+    rules: str = "kawu"
+    """Preset to train on."""
+
+    resume: bool = False
+    """Go on with the run in the folder, under its own configuration but for its length."""
+
+    start_from: Path | None = None
+    """Policy file whose weights the policy starts with."""
+
+    seed: int = 0
+    """Seed of the deals, the weights and the sampling."""
+
+    width: int = 128
+    """Numbers in a token of the network."""
+
+    layers: int = 3
+    """Attention blocks."""
+
+    eval_deals: int = 1000
+    """Held-out deals that an evaluation plays."""
+
+    device: str = "auto"
+    """Torch device: auto, cpu or cuda."""
+
+    threads: int = 1
+    """Threads that torch and the solver may use."""
+
+
+def open_run(config: Config, counts: tuple[str, ...], lengthened_by: str) -> Config:
+    """Make the run's folder and write its configuration, or read it when resuming.
+
+    `counts` are the fields that must be 1 or more. The field `lengthened_by` says how long the run
+    is, and may be another when resuming. Raises `ValueError` when the folder holds something and
+    `resume` is not set, or holds no run of this kind to resume.
+    """
+    path = config.out / "config.json"
+    get_rules(config.rules)
+    for name in ("eval_deals", "threads", *counts):
+        if getattr(config, name) < 1:
+            raise ValueError(f"{name}={getattr(config, name)} is not allowed: 1 or more")
+    policy_config(config)
+    find_device(config.device)
+    if config.start_from is not None:
+        read_policy(config.start_from)
+    kind = type(config).__name__
+    if config.resume:
+        if not path.is_file():
+            raise ValueError(f"nothing to resume: {path} does not exist")
+        run = json.loads(path.read_text())
+        if run.get("kind") != kind:
+            raise ValueError(f"{config.out} holds a run of {run.get('kind')}, not of {kind}")
+        length = getattr(config, lengthened_by)
+        kept = {"out": config.out, "resume": True, "start_from": None, lengthened_by: length}
+        return type(config)(**{**run["config"], **kept})
+    if config.out.exists() and any(config.out.iterdir()):
+        raise ValueError(f"{config.out} is not empty: resume the run in it or choose another --out")
+    config.out.mkdir(parents=True, exist_ok=True)
+    run = {"kind": kind, "config": dataclasses.asdict(config), "versions": package_versions()}
+    write_text(path, json.dumps(run, indent=2, default=str) + "\n")
+    return config
+
+
+def policy_config(config: RunConfig, information: Information = "fair") -> PolicyConfig:
+    """The network that a run trains."""
+    return PolicyConfig(
+        get_rules(config.rules), config.width, config.layers, information=information
+    )
+
+
+def find_device(name: str) -> torch.device:
+    """The torch device of an argument; ``auto`` is a GPU where there is one."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(f"device={name!r} is not there: {error}") from None
+
+
+def start_from(net: PolicyNet, path: Path | None) -> None:
+    """Give the network the weights of a policy file, if one is named."""
+    if path is not None:
+        net.take(*read_policy(path))
+
+
+def progress_bars() -> Progress:
+    """Bars for the terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    return Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn())
+
+
+class Keeper:
+    """Evaluates on held-out deals; keeps the learning curve, the last policy and the best."""
+
+    def __init__(self, out: Path, eval_deals: int, progress: Progress) -> None:
+        self.out = out
+        self.progress = progress
+        self.curve = out / "evaluations.csv"
+        self._deals = range(FIRST_HELD_OUT_NUMBER, FIRST_HELD_OUT_NUMBER + eval_deals)
+
+    def keep(self, done: int, unit: str, policy: PolicyConfig, weights: Weights) -> None:
+        """Let the policy play, add a line to the curve, and write it; `done` counts `unit`."""
+        if not self.curve.exists():
+            write_text(self.curve, "steps,win_rate,mean_cards\n")
+        games, _ = play_deals(LearnedAgent(policy, weights), self._deals, policy.rules)
+        win_rate = sum(game.won for game in games) / len(games)
+        mean_cards = sum(game.cards for game in games) / len(games)
+        self.progress.console.print(
+            f"{done:,} {unit}: {win_rate:.1%} of {len(games)} held-out deals won,"
+            f" {mean_cards:.2f} cards removed"
+        )
+        rows = self._rows_before(done)
+        best_before = max((row[1:] for row in rows), default=(-1.0, -1.0))
+        lines = [f"{int(row[0])},{row[1]:.4f},{row[2]:.3f}" for row in rows]
+        lines.append(f"{done},{win_rate:.4f},{mean_cards:.3f}")
+        write_text(self.curve, "\n".join(["steps,win_rate,mean_cards", *lines]) + "\n")
+        write_policy(self.out / "policy.safetensors", policy, weights)
+        if (win_rate, mean_cards) > best_before:
+            write_policy(self.out / "best.safetensors", policy, weights)
+
+    def _rows_before(self, done: int) -> list[tuple[float, ...]]:
+        """The curve so far; what came after the checkpoint that a run was resumed from goes."""
+        lines = self.curve.read_text().splitlines()[1:]
+        rows = [tuple(map(float, line.split(","))) for line in lines]
+        return [row for row in rows if row[0] < done]
+
+
+def save_checkpoint(state: dict[str, Any], out: Path) -> None:
+    """Write what a run can be resumed from: tensors, numbers and texts only, no pickled code."""
+    with replacing(out / "checkpoint.pt") as draft:
+        torch.save(state, draft)
+
+
+def load_checkpoint(out: Path, device: torch.device) -> dict[str, Any]:
+    """The reverse."""
+    path = out / "checkpoint.pt"
+    if not path.is_file():
+        raise ValueError(f"nothing to resume: {path} does not exist")
+    state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+    return state
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    with replacing(path) as draft:
+        draft.write_text(text, encoding="utf-8")
