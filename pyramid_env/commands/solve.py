@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import datetime
 import io
 import json
 import sys
@@ -13,7 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from pyramid_env.cards import card_text
-from pyramid_env.commands.arguments import add_node_limit, add_objective, add_rules, rules_of
+from pyramid_env.commands.arguments import (
+    add_daily,
+    add_node_limit,
+    add_objective,
+    add_rules,
+    rules_of,
+)
 from pyramid_env.commands.deal_lists import STDIN, ListedDeal, deals_of_words, read_deals
 from pyramid_env.deals import Deal
 from pyramid_env.files import replacing
@@ -35,14 +40,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add = parser.add_argument
     add("deal", nargs="*", help="numbers of deals, or the 52 cards of one (pyramid first)")
-    add(
-        "--daily",
-        nargs="?",
-        type=_date,
-        const=datetime.date.today(),
-        metavar="DATE",
-        help="the deal of a day such as 2026-07-04 (default: today)",
-    )
+    add_daily(parser)
     add(
         "--file",
         metavar="PATH",
@@ -87,13 +85,6 @@ def run(arguments: argparse.Namespace) -> int:
         with replacing(arguments.output) as draft:
             draft.write_text(text, encoding="utf-8")
     return 0
-
-
-def _date(text: str) -> datetime.date:
-    try:
-        return datetime.date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no date such as 2026-07-04") from None
 
 
 def _deals_of(arguments: argparse.Namespace) -> list[ListedDeal]:
