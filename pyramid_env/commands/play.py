@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         from pyramid_env.play.app import PlayApp
         from pyramid_env.play.saves import Saves, open_or_begin
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise ValueError("this is no terminal: play needs one")
     saves = Saves(arguments.folder or user_data_path("pyramid-env", appauthor=False))
     PlayApp(saves, *open_or_begin(saves, deal, rules, afresh=arguments.new)).run()

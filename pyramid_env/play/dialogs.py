@@ -136,6 +136,7 @@ class NewDealDialog(Dialog[Choice]):
         except ValueError:
             trouble = f"No deal has number {text!r}: a whole number from 0 to 2^64 - 1"
             self.query_one("#trouble", Label).update(trouble)
+            self.query_one(Input).focus()
         else:
             self.dismiss((deal, self._chosen_rules()))
 

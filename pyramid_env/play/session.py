@@ -54,7 +54,7 @@ class Session:
             return None
         try:
             return datetime.date(number // 10_000, number // 100 % 100, number % 100)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
 
     def is_available(self, place: Place) -> bool:
@@ -95,9 +95,8 @@ class Session:
         total = sum(rank_of(card) for card in self._cards_of(move))
         if total != KING:
             return f"{names} is {total}, not {KING}."
-        if self.game.why_illegal(move):
-            return f"{names}: one lies on the other."
-        return self.play(move)
+        reason = self.game.why_illegal(move)
+        return f"{names}: {reason}." if reason else self.play(move)
 
     def play(self, move: Move) -> str:
         """Play a move; the moves taken back before are gone."""
