@@ -7,11 +7,12 @@ import datetime
 import pytest
 
 from pyramid_env.actions import DRAW
+from pyramid_env.cards import card_face
 from pyramid_env.deals import Deal
 from pyramid_env.game import Game
-from pyramid_env.play.session import Session, face, last_winnable, rules_words, verdict
+from pyramid_env.play.session import Session, last_winnable, verdict
 from pyramid_env.pyramid import STOCK_TOP, Place, parse_place
-from pyramid_env.rules import PRESETS, Rules
+from pyramid_env.rules import PRESETS, Rules, rules_words
 from pyramid_env.solver import solve
 
 CANNOT_BE_WON = 8
@@ -127,7 +128,7 @@ def test_drawing_and_recycling_are_one_thing_to_do() -> None:
 def test_three_cards_drawn_at_once_are_named_in_their_order() -> None:
     play = session(7, "tuts-tomb")
     stock = play.game.stock
-    assert play.draw_or_recycle() == f"Drawn: {' '.join(map(face, stock[:3]))}"
+    assert play.draw_or_recycle() == f"Drawn: {' '.join(map(card_face, stock[:3]))}"
 
 
 def test_without_a_pass_left_the_reason_is_told() -> None:
@@ -237,7 +238,7 @@ def test_a_limit_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_faces_show_ten_and_the_suit() -> None:
-    assert [face(card) for card in Deal.parse(str(Deal.from_number(7))).cards[17:19]] == [
+    assert [card_face(card) for card in Deal.parse(str(Deal.from_number(7))).cards[17:19]] == [
         "10♠",
         "J♠",
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any, get_args
 
 from pyramid_env.rules import PRESETS, Goal, Rules, get_rules
@@ -82,6 +83,14 @@ def add_node_limit(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="positions that the search of a deal may meet (default: %(default)s)",
     )
+
+
+def check_output(path: Path | None) -> None:
+    """Complain about an `--output` before the work rather than after it."""
+    if path is not None and path.is_dir():
+        raise ValueError(f"--output {path} is a folder: name a file")
+    if path is not None and not path.parent.is_dir():
+        raise ValueError(f"--output {path}: there is no folder {path.parent}")
 
 
 def _changes(arguments: argparse.Namespace) -> dict[str, Any]:

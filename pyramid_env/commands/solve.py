@@ -17,6 +17,7 @@ from pyramid_env.commands.arguments import (
     add_node_limit,
     add_objective,
     add_rules,
+    check_output,
     rules_of,
 )
 from pyramid_env.commands.deal_lists import STDIN, ListedDeal, deals_of_words, read_deals
@@ -61,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Solve, then print or write; the exit code."""
     rules = rules_of(arguments)
     deals = _deals_of(arguments)
-    _check_output(arguments.output)
+    check_output(arguments.output)
     solutions = solve_batch(
         [listed.deal for listed in deals],
         rules,
@@ -96,14 +97,6 @@ def _deals_of(arguments: argparse.Namespace) -> list[ListedDeal]:
     if arguments.daily is not None:
         return [ListedDeal(f"of {arguments.daily}", Deal.daily(arguments.daily))]
     return deals_of_words(arguments.deal)
-
-
-def _check_output(path: Path | None) -> None:
-    """Complain before the work rather than after it."""
-    if path is not None and path.is_dir():
-        raise ValueError(f"--output {path} is a folder: name a file")
-    if path is not None and not path.parent.is_dir():
-        raise ValueError(f"--output {path}: there is no folder {path.parent}")
 
 
 def _records(deals: Sequence[ListedDeal], solutions: Sequence[Solution]) -> list[dict[str, Any]]:

@@ -21,9 +21,10 @@ from pyramid_env.cards import RANK_LETTERS, SUIT_LETTERS, parse_card
 from pyramid_env.game import Game
 from pyramid_env.play.dialogs import AfterTheEnd, Choice, EndDialog, HelpDialog, NewDealDialog
 from pyramid_env.play.saves import Damaged, Saves, open_or_begin
-from pyramid_env.play.session import Session, last_winnable, rules_words, verdict
+from pyramid_env.play.session import Session, last_winnable, verdict
 from pyramid_env.play.widgets import CardView, Lines, Pyramid, draw_label
 from pyramid_env.pyramid import STOCK_TOP, WASTE_TOP
+from pyramid_env.rules import rules_text
 from pyramid_env.solver import Undecided
 
 _SMALL, _LARGE = (6, 3, 2), (10, 5, 4)
@@ -307,6 +308,5 @@ def _nearest(here: CardView, views: Iterable[CardView], direction: str) -> CardV
 def _title(session: Session) -> str:
     deal, day = session.game.deal, session.date
     name = "your cards" if deal.number is None else f"deal {deal.number}"
-    preset, passes = rules_words(session.game.rules)
-    rules = preset if passes is None else f"{preset}, {passes} passes"
-    return f"Pyramid Solitaire: {name if day is None else f'daily deal of {day}'}, {rules}"
+    name = name if day is None else f"daily deal of {day}"
+    return f"Pyramid Solitaire: {name}, {rules_text(session.game.rules)}"

@@ -14,9 +14,8 @@ from textual.widgets import Button, Input, Label, Select, Static
 
 from pyramid_env.deals import Deal, random_deal
 from pyramid_env.game import Game
-from pyramid_env.play.session import UNLIMITED, rules_words
 from pyramid_env.pyramid import N_SLOTS
-from pyramid_env.rules import PRESETS, Rules
+from pyramid_env.rules import PRESETS, UNLIMITED, Rules, rules_words
 
 Choice = tuple[Deal, Rules]
 AfterTheEnd = Literal["undo", "back", "new"]

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
-from dataclasses import replace
 
 from pyramid_env.actions import DRAW, RECYCLE, Move
-from pyramid_env.cards import KING, Card, card_symbol, rank_of
+from pyramid_env.cards import KING, Card, card_face, rank_of
 from pyramid_env.game import Game
 from pyramid_env.pyramid import N_SLOTS, STOCK_TOP, Place
-from pyramid_env.rules import PRESETS, Rules
+from pyramid_env.rules import PRESETS
 from pyramid_env.solver import Undecided, first_losing_move, solve
-
-UNLIMITED = "unlimited"
 
 _NODE_LIMIT = 2_000_000
 """Positions that one question to the solver may meet: a second or two."""
@@ -78,15 +75,15 @@ class Session:
         if place == STOCK_TOP and not self.game.rules.stock_playable:
             raise ValueError("The stock is face down under these rules.")
         if not self.is_available(place):
-            raise ValueError(f"{face(card)} is covered.")
+            raise ValueError(f"{card_face(card)} is covered.")
         if rank_of(card) == KING:
             return self.play(Move("king", (place,)))
         first, self.picked = self.picked, place
         if first is None:
-            return f"Picked {face(card)}: now one worth {KING - rank_of(card)}."
+            return f"Picked {card_face(card)}: now one worth {KING - rank_of(card)}."
         if first == place:
             self.picked = None
-            return f"Put {face(card)} back."
+            return f"Put {card_face(card)} back."
         low, high = sorted((first, place))
         return self._play_pair(Move("pair", (low, high)))
 
@@ -106,7 +103,7 @@ class Session:
         self.picked = None
         if move == DRAW:
             drawn = self.game.waste[-self.game.rules.draw :]
-            return f"Drawn: {' '.join(map(face, drawn))}"
+            return f"Drawn: {' '.join(map(card_face, drawn))}"
         return "The waste is the stock again." if move == RECYCLE else f"Removed {words}."
 
     def draw_or_recycle(self) -> str:
@@ -144,32 +141,11 @@ class Session:
 
     def words(self, move: Move) -> str:
         """A move that may be played now, in cards."""
-        return " + ".join(map(face, self._cards_of(move))) or str(move)
+        return " + ".join(map(card_face, self._cards_of(move))) or str(move)
 
     def _cards_of(self, move: Move) -> list[Card]:
         cards = (self.game.card_at(place) for place in move.places)
         return [card for card in cards if card is not None]
-
-
-def face(card: Card) -> str:
-    """What stands on a card, such as ``10♦``."""
-    return card_symbol(card).replace("T", "10")
-
-
-def rules_words(rules: Rules) -> tuple[str, str | None]:
-    """The preset of some rules, and their passes where these are not the preset's.
-
-    >>> rules_words(PRESETS["par"]), rules_words(Rules(passes=None))
-    (('par', None), ('kawu', 'unlimited'))
-    """
-    passes = UNLIMITED if rules.passes is None else str(rules.passes)
-    for name, preset in PRESETS.items():
-        if preset == rules:
-            return name, None
-    for name, preset in PRESETS.items():
-        if replace(preset, passes=rules.passes) == rules:
-            return name, passes
-    return "own rules", passes
 
 
 def verdict(game: Game) -> str:

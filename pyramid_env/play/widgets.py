@@ -12,8 +12,8 @@ from textual.message import Message
 from textual.widgets import Static
 
 from pyramid_env.actions import RECYCLE
-from pyramid_env.cards import N_CARDS, Card, is_red
-from pyramid_env.play.session import Session, face
+from pyramid_env.cards import N_CARDS, Card, card_face, is_red
+from pyramid_env.play.session import Session
 from pyramid_env.pyramid import (
     FIRST_RESERVE,
     MAX_RESERVE,
@@ -76,7 +76,7 @@ class CardView(Static, can_focus=True):
 
 
 def _card_text(card: Card, mark: str) -> Text:
-    return Text(f"{mark}{face(card):<3}")
+    return Text(f"{mark}{card_face(card):<3}")
 
 
 class Pyramid(Container):
@@ -121,9 +121,9 @@ class Lines(Static):
         if session.date is not None:
             lines.append(f"Best score of this day: {'none yet' if best is None else best}")
         if coming:
-            lines.append(f"Next: {' '.join(map(face, coming))}")
+            lines.append(f"Next: {' '.join(map(card_face, coming))}")
         if game.waste[:-1]:
-            lines.append(f"Under the waste's top: {' '.join(map(face, game.waste[-2::-1]))}")
+            lines.append(f"Under the waste's top: {' '.join(map(card_face, game.waste[-2::-1]))}")
         if game.is_over:
             lines.append("Won." if game.is_won else "Lost: no move is left.")
         self.update("\n".join(lines))
