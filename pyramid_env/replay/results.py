@@ -57,4 +57,6 @@ def _rows(path: Path, deal: int) -> Iterator[dict[str, str]]:
             raise ValueError(f"{path} is damaged: it has no column {', '.join(sorted(missing))}")
         for row in rows:
             if row["deal"] == str(deal):
+                if None in row.values():
+                    raise ValueError(f"{path} is damaged: line {rows.line_num} is too short")
                 yield row
