@@ -206,3 +206,19 @@ def test_wrong_input_is_named_and_nothing_is_written(
     with pytest.raises(ValueError, match=message):
         write_replay(tmp_path / "game.html", **given)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_failed_write_leaves_the_old_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "game.html"
+    path.write_text("old")
+
+    def fail(*_: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match="no space left"):
+        write_replay(path, "kawu", 20, LOSING)
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_text() == "old"

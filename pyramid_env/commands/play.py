@@ -9,6 +9,8 @@ from pathlib import Path
 from pyramid_env.commands.arguments import add_daily, add_rules, has_rules, rules_of
 from pyramid_env.commands.deal_lists import deals_of_words
 from pyramid_env.deals import Deal
+from pyramid_env.game import Game
+from pyramid_env.pyramid import WASTE_TOP
 from pyramid_env.rules import PRESETS, Rules
 from pyramid_env.solver.sweep_files import extra
 
@@ -41,8 +43,19 @@ def run(arguments: argparse.Namespace) -> int:
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise ValueError("this is no terminal: play needs one")
     saves = Saves(arguments.folder or user_data_path("pyramid-env", appauthor=False))
-    PlayApp(saves, *open_or_begin(saves, deal, rules, afresh=arguments.new)).run()
+    session, message = open_or_begin(saves, deal, rules, afresh=arguments.new)
+    _compile(session.game)
+    PlayApp(saves, session, message).run()
     return 0
+
+
+def _compile(game: Game) -> None:
+    """Have the game's kernels compiled while a notice about that can be seen."""
+    trial = game.copy()
+    if not trial.is_over:
+        trial.play(trial.hint())
+    str(trial)
+    trial.card_at(WASTE_TOP)
 
 
 def _wanted(arguments: argparse.Namespace) -> tuple[Deal | None, Rules | None]:
