@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -27,25 +28,25 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def rows_of(results: Path) -> list[dict[str, str]]:
-    with (results / "games.csv").open() as file:
-        return list(csv.DictReader(file))
-
-
 def test_the_game_of_each_agent_and_deal_is_found(results: Path) -> None:
-    for row in rows_of(results):
-        game = find_game(results, int(row["deal"]), row["agent"])
-        assert game.rules == PRESETS["kawu-2"]
-        assert (game.agent, game.deal) == (row["agent"], int(row["deal"]))
-        assert game.moves == tuple(row["moves"].split())
+    for agent in ("random", "greedy"):
+        with (results / "games" / f"{agent}.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        assert [int(row["deal"]) for row in rows] == [100, 101, 102, 103, 104]
+        for row in rows:
+            game = find_game(results, int(row["deal"]), agent)
+            assert game.rules == PRESETS["kawu-2"]
+            assert (game.agent, game.deal) == (agent, int(row["deal"]))
+            assert game.moves == tuple(row["moves"].split())
 
 
-def test_the_only_agent_needs_no_name(results: Path, tmp_path: Path) -> None:
-    for name in ("comparison.json", "games.csv"):
-        lines = (results / name).read_text().splitlines(keepends=True)
-        kept = [line for line in lines if not line.startswith("random,")]
-        (tmp_path / name).write_text("".join(kept))
-    assert find_game(tmp_path, 102).agent == "greedy"
+def test_the_only_agent_with_finished_games_needs_no_name(results: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(results, tmp_path / "copy")
+    (folder / "games" / "random.csv").unlink()
+    assert find_game(folder, 102).agent == "greedy"
+    (folder / "games" / "greedy.csv").unlink()
+    with pytest.raises(ValueError, match="no agent has finished its games"):
+        find_game(folder, 102)
 
 
 def test_it_writes_the_page(
@@ -68,19 +69,12 @@ def test_the_page_is_game_html_by_default(
     assert [path.name for path in tmp_path.iterdir()] == ["game.html"]
 
 
-def damaged(results: Path, folder: Path, name: str, content: str) -> Path:
-    for path in (results / "comparison.json", results / "games.csv"):
-        (folder / path.name).write_bytes(path.read_bytes())
-    (folder / name).write_text(content)
-    return folder
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--deal", "103"], "name one of the agents that played deal 103: random, greedy"),
-        (["--deal", "99"], "no agent played deal 99"),
-        (["--deal", "103", "--agent", "me"], "agent me did not play deal 103, but random, greedy"),
+        (["--deal", "103"], "has the games of several agents: name one of random, greedy"),
+        (["--deal", "99", "--agent", "greedy"], "greedy.csv has no deal 99"),
+        (["--deal", "103", "--agent", "../x"], "has no games of agent ../x, but of random, greedy"),
         (["--deal", "x"], "argument --deal: invalid int value: 'x'"),
         ([], "the following arguments are required: --deal"),
         (
@@ -107,13 +101,17 @@ def test_wrong_arguments_end_with_one_clear_line(
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("comparison.json", "{", "comparison.json is damaged"),
-        ("comparison.json", "[]", "comparison.json is damaged"),
-        ("comparison.json", json.dumps({"rules": {"passes": 0}}), "comparison.json is damaged"),
-        ("games.csv", "", "games.csv is damaged: it has no column agent, deal, moves"),
-        ("games.csv", "agent,deal\n", "games.csv is damaged: it has no column moves"),
-        ("games.csv", "agent,deal,moves\ngreedy,103,A1\n", "move 1: illegal move A1"),
-        ("games.csv", "agent,deal,moves\ngreedy,103\n", "games.csv is damaged"),
+        ("evaluation.json", "{", "evaluation.json is not that of an evaluation"),
+        ("evaluation.json", "[]", "evaluation.json is not that of an evaluation"),
+        (
+            "evaluation.json",
+            json.dumps({"rules": {"passes": 0}, "agents": []}),
+            "evaluation.json is not that of an evaluation: ValueError('passes=0",
+        ),
+        ("games/greedy.csv", "", "greedy.csv has no deal 103"),
+        ("games/greedy.csv", "deal,won\n103,1\n", "greedy.csv is damaged: line 2 has no moves"),
+        ("games/greedy.csv", "deal,moves\n103\n", "greedy.csv is damaged: line 2 has no moves"),
+        ("games/greedy.csv", "deal,moves\n103,A1\n", "move 1: illegal move A1"),
     ],
 )
 def test_damaged_results_are_named(
@@ -124,16 +122,20 @@ def test_damaged_results_are_named(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    folder = damaged(results, tmp_path, name, content)
+    folder = shutil.copytree(results, tmp_path / "copy")
+    (folder / name).write_text(content)
     page = tmp_path / "game.html"
-    complains([str(folder), "--deal", "103", "-o", str(page)], message, capsys)
+    arguments = [str(folder), "--deal", "103", "--agent", "greedy", "-o", str(page)]
+    complains(arguments, message, capsys)
     assert not page.exists()
 
 
 def test_a_folder_without_results_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    complains([str(tmp_path), "--deal", "1", "-o", str(tmp_path / "x.html")], "json", capsys)
+    complains(
+        [str(tmp_path), "--deal", "1", "-o", str(tmp_path / "x.html")], "evaluation.json", capsys
+    )
 
 
 def complains(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

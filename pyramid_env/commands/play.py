@@ -12,7 +12,7 @@ from pyramid_env.deals import Deal
 from pyramid_env.game import Game
 from pyramid_env.pyramid import WASTE_TOP
 from pyramid_env.rules import PRESETS, Rules
-from pyramid_env.solver.sweep_files import extra
+from pyramid_env.workers import extra
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pyramid_env.rules import Rules
-
-_COMPARISON, _GAMES = "comparison.json", "games.csv"
 
 
 @dataclass(frozen=True)
@@ -24,39 +22,41 @@ class FoundGame:
 
 
 def find_game(results: Path, deal: int, agent: str | None = None) -> FoundGame:
-    """The game of a deal in a results folder; of a certain agent, unless there is only one.
+    """The game of a deal in the folder of an evaluation: of an agent, or of the only one.
 
-    Raises `OSError` for a folder without results, and `ValueError` where they have no such game,
-    where several agents played it, or where they are damaged.
+    Reads ``evaluation.json`` and the finished tables ``games/NAME.csv`` (docs/benchmark.md).
+    Raises `OSError` for a folder without them, and `ValueError` where they have no such game, where
+    the agent must be named, or where they are damaged.
     """
-    rules = _rules(results / _COMPARISON)
-    games = {row["agent"]: row["moves"] for row in _rows(results / _GAMES, deal)}
-    names = ", ".join(games)
-    if not games:
-        raise ValueError(f"{results}: no agent played deal {deal}")
-    if agent is None and len(games) > 1:
-        raise ValueError(f"{results}: name one of the agents that played deal {deal}: {names}")
-    name = agent or next(iter(games))
-    if name not in games:
-        raise ValueError(f"{results}: agent {name} did not play deal {deal}, but {names} did")
-    return FoundGame(rules, deal, name, tuple(games[name].split()))
+    rules, names = _read_settings(results / "evaluation.json")
+    paths = {name: path for name in names if (path := results / "games" / f"{name}.csv").is_file()}
+    if not paths:
+        raise ValueError(f"{results}: no agent has finished its games")
+    listed = ", ".join(paths)
+    if agent is None and len(paths) > 1:
+        raise ValueError(f"{results} has the games of several agents: name one of {listed}")
+    name = agent or next(iter(paths))
+    if name not in paths:
+        raise ValueError(f"{results} has no games of agent {name}, but of {listed}")
+    return FoundGame(rules, deal, name, _find_moves(paths[name], deal))
 
 
-def _rules(path: Path) -> Rules:
+def _read_settings(path: Path) -> tuple[Rules, Sequence[str]]:
+    """The rules, and the agents' names."""
+    content = path.read_bytes()
     try:
-        return Rules(**json.loads(path.read_bytes())["rules"])
+        settings = json.loads(content)
+        return Rules(**settings["rules"]), [str(entry["name"]) for entry in settings["agents"]]
     except (ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"{path} is damaged: {error!r}") from None
+        raise ValueError(f"{path} is not that of an evaluation: {error!r}") from None
 
 
-def _rows(path: Path, deal: int) -> Iterator[dict[str, str]]:
+def _find_moves(path: Path, deal: int) -> tuple[str, ...]:
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
-        missing = {"agent", "deal", "moves"} - set(rows.fieldnames or ())
-        if missing:
-            raise ValueError(f"{path} is damaged: it has no column {', '.join(sorted(missing))}")
         for row in rows:
-            if row["deal"] == str(deal):
-                if None in row.values():
-                    raise ValueError(f"{path} is damaged: line {rows.line_num} is too short")
-                yield row
+            if row.get("deal") == str(deal):
+                if row.get("moves") is None:
+                    raise ValueError(f"{path} is damaged: line {rows.line_num} has no moves")
+                return tuple(row["moves"].split())
+    raise ValueError(f"{path} has no deal {deal}")
