@@ -7,7 +7,7 @@ from functools import partial
 from operator import itemgetter
 from typing import ClassVar, TypeVar
 
-from rich.markup import escape
+from rich.text import Text
 from textual import events, on, work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
@@ -129,8 +129,8 @@ class Table(Screen[None]):
         self.query_one("#stock", Label).update(f"stock {len(session.game.stock)}")
         self.query_one("#waste", Label).update(f"waste {len(session.game.waste)}")
         self.query_one(Lines).show(session, self._best)
-        self.query_one("#title", Static).update(escape(_title(session)))
-        self.query_one("#message", Static).update(escape(message))
+        self.query_one("#title", Static).update(Text(_title(session)))
+        self.query_one("#message", Static).update(Text(message))
 
     # What a person does
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar, Literal
 
+from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -134,7 +135,7 @@ class NewDealDialog(Dialog[Choice]):
             deal = Deal.from_number(int(text)) if text else random_deal()
         except ValueError:
             trouble = f"No deal has number {text!r}: a whole number from 0 to 2^64 - 1"
-            self.query_one("#trouble", Label).update(trouble)
+            self.query_one("#trouble", Label).update(Text(trouble))
             self.query_one(Input).focus()
         else:
             self.dismiss((deal, self._chosen_rules()))
