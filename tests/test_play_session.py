@@ -13,7 +13,7 @@ from pyramid_env.game import Game
 from pyramid_env.play.session import Session, last_winnable, verdict
 from pyramid_env.pyramid import STOCK_TOP, Place, parse_place
 from pyramid_env.rules import PRESETS, Rules, rules_words
-from pyramid_env.solver import solve
+from pyramid_env.solver import Undecided, solve
 
 CANNOT_BE_WON = 8
 THREW_IT_AWAY = Game.replay("kawu", 20, ["draw", "G1+G7", "draw"])
@@ -234,7 +234,9 @@ def test_the_way_back_leads_to_the_last_winnable_position() -> None:
 
 def test_a_limit_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyramid_env.play.session._NODE_LIMIT", 1)
-    assert verdict(Game(20)) == "Too hard to decide: the solver gave up."
+    for question in (verdict, last_winnable):
+        with pytest.raises(Undecided):
+            question(Game(20))
 
 
 def test_faces_show_ten_and_the_suit() -> None:

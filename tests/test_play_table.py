@@ -250,6 +250,20 @@ def test_there_is_no_way_back_where_there_was_no_win(saves: Saves) -> None:
     run(scenario, saves, Game(8))
 
 
+def test_what_the_solver_cannot_decide_is_said(
+    saves: Saves, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyramid_env.play.session._NODE_LIMIT", 1)
+
+    async def scenario(pilot: Pilot[None], session: Session) -> None:
+        for key in ("w", "b"):
+            await pilot.press(key)
+            await solved(pilot)
+            assert message(pilot) == "Too hard to decide: the solver gave up."
+
+    run(scenario, saves, Game(20))
+
+
 def test_an_answer_about_an_earlier_position_is_not_shown(saves: Saves) -> None:
     async def scenario(pilot: Pilot[None], session: Session) -> None:
         table = pilot.app.screen

@@ -10,7 +10,7 @@ from pyramid_env.cards import KING, Card, card_face, rank_of
 from pyramid_env.game import Game
 from pyramid_env.pyramid import N_SLOTS, STOCK_TOP, Place
 from pyramid_env.rules import PRESETS
-from pyramid_env.solver import Undecided, first_losing_move, solve
+from pyramid_env.solver import first_losing_move, solve
 
 _NODE_LIMIT = 2_000_000
 """Positions that one question to the solver may meet: a second or two."""
@@ -149,25 +149,19 @@ class Session:
 
 
 def verdict(game: Game) -> str:
-    """The solver's word on a game: whether it can be won, and if not, since which move."""
+    """The solver's word on a game: whether it can be won, and if not, since which move.
+
+    Raises `Undecided` where the solver gives up.
+    """
     if game.is_won:
         return "Won."
-    win = solve(game, "win", node_limit=_NODE_LIMIT)
-    if win.value:
+    number = last_winnable(game)
+    if number == len(game.history):
         return "Still winnable."
-    most = solve(game, "cards", node_limit=_NODE_LIMIT)
-    try:
-        lost_at = first_losing_move(game.rules, game.deal, game.history, node_limit=_NODE_LIMIT)
-    except Undecided:
-        return "Too hard to decide: the solver gave up."
-    if not win.is_proved or most.value is None:
-        return "Too hard to decide: the solver gave up."
-    since = (
-        "from the start: this deal cannot be won"
-        if lost_at is None
-        else f"since move {lost_at + 1}"
-    )
-    return f"Lost {since}. At most {most.value} of {N_SLOTS} pyramid cards can go."
+    impossible = "from the start: this deal cannot be won"
+    since = impossible if number is None else f"since move {number + 1}"
+    most = solve(game, "cards", node_limit=_NODE_LIMIT).upper
+    return f"Lost {since}. At most {most} of {N_SLOTS} pyramid cards can go."
 
 
 def last_winnable(game: Game) -> int | None:
