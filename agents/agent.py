@@ -39,6 +39,15 @@ class Agent(ABC):
         """One legal action for one observation."""
         return int(self.act_batch(observation[None], action_mask[None])[0])
 
+    def probabilities(
+        self, observations: Observations, action_masks: ActionMasks
+    ) -> NDArray[np.float64] | None:
+        """How likely it held each action, float64[n, n_actions]; None for who has no such figures.
+
+        Replays show them.
+        """
+        return None
+
     def seed(self, seed: int) -> None:  # noqa: B027 - most agents have no chance in them
         """Draw from here on as `seed` says; override it where an agent draws at random.
 

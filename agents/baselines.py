@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agents.agent import ActionMasks, Actions, Agent, Observations
 from pyramid_env.actions import sample_actions
@@ -26,6 +27,13 @@ class RandomAgent(Agent):
     def act_batch(self, observations: Observations, action_masks: ActionMasks) -> Actions:
         """Draw one legal action a row."""
         return sample_actions(action_masks, self._generator)
+
+    def probabilities(
+        self, observations: Observations, action_masks: ActionMasks
+    ) -> NDArray[np.float64]:
+        """The same for every legal action."""
+        shares: NDArray[np.float64] = action_masks / action_masks.sum(axis=1, keepdims=True)
+        return shares
 
     def seed(self, seed: int) -> None:
         """Draw from here on as `seed` says."""

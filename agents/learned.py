@@ -57,6 +57,15 @@ class LearnedAgent(Agent):
         actions: Actions = np.where(action_masks != 0, logits, -np.inf).argmax(axis=1)
         return actions
 
+    def probabilities(
+        self, observations: Observations, action_masks: ActionMasks
+    ) -> NDArray[np.float64]:
+        """The policy's, over the legal actions."""
+        logits = np.where(action_masks != 0, self.logits(observations).astype(np.float64), -np.inf)
+        weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+        shares: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
+        return shares
+
     def logits(self, observations: Observations) -> NDArray[np.float32]:
         """The network's output before masking, float32[n, n_actions]."""
         return self._scores("action", observations)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from pyramid_env.commands import solve, sweep
+from pyramid_env.commands import play, replay, solve, sweep
 from pyramid_env.jit import announce_compiling
 
 
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     announce_compiling()
     parser = _Parser(prog="pyramid_env", description="Pyramid Solitaire with an exact solver.")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in (solve, sweep):
+    for command in (solve, sweep, play, replay):
         command.add_parser(subparsers)
     arguments = parser.parse_args(argv)
     name = f"pyramid_env {arguments.command}"

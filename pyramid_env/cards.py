@@ -62,6 +62,11 @@ def card_symbol(card: Card) -> str:
     return RANK_LETTERS[rank_of(card) - 1] + SUIT_SYMBOLS[suit_of(card)]
 
 
+def card_face(card: Card) -> str:
+    """What stands on a card, such as ``Q♠`` or ``10♦``."""
+    return card_symbol(card).replace("T", "10")
+
+
 def parse_card(text: str) -> Card:
     """The card of a text: case, ``10`` or ``T``, suit letters or symbols are accepted.
 

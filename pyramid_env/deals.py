@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import operator
+import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, SupportsIndex
@@ -144,6 +145,11 @@ class Deal:
         if self.number is not None:
             return f"Deal.from_number({self.number})"
         return f"Deal.parse({str(self)!r})"
+
+
+def random_deal() -> Deal:
+    """A deal for a person to play: one with a number of at most six digits."""
+    return Deal.from_number(secrets.randbelow(1_000_000))
 
 
 def get_deal(deal: Deal | str | SupportsIndex) -> Deal:

@@ -244,6 +244,20 @@ class Game:
         bit = int(engine.card_at(np.int64(place), self._position, self._rules))
         return None if bit >= len(self.deal.cards) else self.deal.cards[bit]
 
+    def place_of(self, card: Card) -> Place:
+        """The place that a card can be played from; `ValueError` where it is gone or buried."""
+        bit = self.deal.cards.index(card)
+        if not self._has(bit):
+            raise ValueError(f"{card_text(card)} is gone")
+        if bit < N_SLOTS:
+            return Place(bit)
+        if bit < N_SLOTS + self.rules.reserve:
+            return Place(FIRST_RESERVE + bit - N_SLOTS)
+        for place in (WASTE_TOP, STOCK_TOP):
+            if self.card_at(place) == card:
+                return place
+        raise ValueError(f"{card_text(card)} lies under other cards of the waste or the stock")
+
     def find_move(self, move: Move | str | int) -> Move:
         """The move of a text or an action id; `ValueError` where there is none such."""
         if isinstance(move, Move):
@@ -326,21 +340,8 @@ class Game:
                 raise place_error from None
         if len(cards) not in (1, 2) or len(set(cards)) != len(cards):
             raise ValueError(f"cannot read {text!r} as a move: name one card or two")
-        places = sorted(self._place_of(card) for card in cards)
+        places = sorted(self.place_of(card) for card in cards)
         return Move("pair" if len(places) == 2 else "king", tuple(places))
-
-    def _place_of(self, card: Card) -> Place:
-        bit = self.deal.cards.index(card)
-        if not self._has(bit):
-            raise ValueError(f"{card_text(card)} is gone")
-        if bit < N_SLOTS:
-            return Place(bit)
-        if bit < N_SLOTS + self.rules.reserve:
-            return Place(FIRST_RESERVE + bit - N_SLOTS)
-        for place in (WASTE_TOP, STOCK_TOP):
-            if self.card_at(place) == card:
-                return place
-        raise ValueError(f"{card_text(card)} lies under other cards of the waste or the stock")
 
     def _why_not_removable(self, move: Move) -> str:
         cards = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal, get_args
 
@@ -11,6 +11,8 @@ from pyramid_env.cards import N_CARDS
 from pyramid_env.pyramid import MAX_RESERVE, N_SLOTS
 
 Goal = Literal["pyramid", "all"]
+
+UNLIMITED = "unlimited"
 
 MAX_PASSES = 127
 MAX_STOCK = N_CARDS - N_SLOTS
@@ -114,3 +116,29 @@ def get_rules(rules: str | Rules) -> Rules:
     if isinstance(rules, str) and rules in PRESETS:
         return PRESETS[rules]
     raise ValueError(f"unknown rules {rules!r}: use Rules(...) or one of {', '.join(PRESETS)}")
+
+
+def rules_text(rules: Rules) -> str:
+    """Some rules in a few words.
+
+    >>> rules_text(PRESETS["par"]), rules_text(Rules(passes=5))
+    ('par', 'kawu, 5 passes')
+    """
+    preset, passes = rules_words(rules)
+    return preset if passes is None else f"{preset}, {passes} pass{'es' * (passes != '1')}"
+
+
+def rules_words(rules: Rules) -> tuple[str, str | None]:
+    """The preset of some rules, and their passes where these are not the preset's.
+
+    >>> rules_words(PRESETS["par"]), rules_words(Rules(passes=None))
+    (('par', None), ('kawu', 'unlimited'))
+    """
+    passes = UNLIMITED if rules.passes is None else str(rules.passes)
+    for name, preset in PRESETS.items():
+        if preset == rules:
+            return name, None
+    for name, preset in PRESETS.items():
+        if replace(preset, passes=rules.passes) == rules:
+            return name, passes
+    return "own rules", passes

@@ -17,7 +17,7 @@ LAYERS = (
     ("deals", "actions"),
     ("engine",),
     ("game", "hint", "observation", "rendering", "picture", "solver"),
-    ("stepping", "episode", "env", "vector_env"),
+    ("stepping", "episode", "env", "vector_env", "play", "replay"),
     ("integrations", "commands"),
     ("agents", "__main__"),
     ("train", "evaluate"),
@@ -55,6 +55,8 @@ KEPT_TO = {
     "joblib": {"workers"},
     "pyarrow": {"solver"},
     "ray": {"workers"},
+    "textual": {"play"},
+    "platformdirs": {"commands"},
 }
 """Libraries that only some parts may use."""
 

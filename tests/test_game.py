@@ -343,3 +343,17 @@ def test_a_deal_with_given_cards_has_them_where_they_are_wanted() -> None:
     deal = deal_with({"A1": "KS", "R1": "QH"}, "AC 2C", Rules(reserve=1))
     texts = str(deal).split()
     assert (texts[0], texts[28], texts[29:31]) == ("KS", "QH", ["AC", "2C"])
+
+
+def test_a_card_is_found_where_it_can_be_played() -> None:
+    game = Game(7, "reserve")
+    for place in map(Place, (0, 27, 29, 30, 36)):  # apex, bottom right, stock's top, reserve
+        card = game.card_at(place)
+        assert card is not None
+        assert game.place_of(card) == place
+    drawn = game.stock[0]
+    game.play("draw")
+    assert game.place_of(drawn) == WASTE_TOP
+    game.play("draw")
+    with pytest.raises(ValueError, match="lies under other cards of the waste or the stock"):
+        game.place_of(drawn)

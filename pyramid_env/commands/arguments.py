@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 from dataclasses import fields, replace
-from typing import get_args
+from pathlib import Path
+from typing import Any, get_args
 
 from pyramid_env.rules import PRESETS, Goal, Rules, get_rules
 from pyramid_env.solver import DEFAULT_NODE_LIMIT, Objective
 
+DEFAULT_RULES = "kawu"
 
-def add_rules(parser: argparse.ArgumentParser) -> None:
-    """Add `--rules` and an argument for each field of `Rules`; `rules_of` reads them."""
+
+def add_rules(parser: argparse.ArgumentParser, default: str | None = DEFAULT_RULES) -> None:
+    """Add `--rules` and an argument for each field of `Rules`; `rules_of` reads them.
+
+    Without a default, `has_rules` tells whether any was given.
+    """
     group = parser.add_argument_group("rules", "a preset, and where the game differs from it")
     group.add_argument(
         "--rules",
         choices=PRESETS,
-        default="kawu",
+        default=default,
         metavar="PRESET",
-        help=f"{', '.join(PRESETS)} (default: %(default)s)",
+        help=f"{', '.join(PRESETS)} (default: {default or DEFAULT_RULES})",
     )
 
     def add(name: str, help: str, **settings: object) -> None:
@@ -36,12 +43,24 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
 
 def rules_of(arguments: argparse.Namespace) -> Rules:
     """The rules that were given; `ValueError` naming the field that makes no sense."""
-    given = {
-        field.name: getattr(arguments, field.name)
-        for field in fields(Rules)
-        if hasattr(arguments, field.name)
-    }
-    return replace(get_rules(arguments.rules), **given)
+    return replace(get_rules(arguments.rules or DEFAULT_RULES), **_changes(arguments))
+
+
+def has_rules(arguments: argparse.Namespace) -> bool:
+    """Whether a preset or a field of the rules was given, where `--rules` has no default."""
+    return arguments.rules is not None or bool(_changes(arguments))
+
+
+def add_daily(parser: argparse.ArgumentParser) -> None:
+    """Add `--daily`."""
+    parser.add_argument(
+        "--daily",
+        nargs="?",
+        type=_date,
+        const=datetime.date.today(),
+        metavar="DATE",
+        help="the deal of a day such as 2026-07-04 (default: today)",
+    )
 
 
 def add_objective(parser: argparse.ArgumentParser) -> None:
@@ -64,6 +83,26 @@ def add_node_limit(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="positions that the search of a deal may meet (default: %(default)s)",
     )
+
+
+def check_output(path: Path | None) -> None:
+    """Complain about an `--output` before the work rather than after it."""
+    if path is not None and path.is_dir():
+        raise ValueError(f"--output {path} is a folder: name a file")
+    if path is not None and not path.parent.is_dir():
+        raise ValueError(f"--output {path}: there is no folder {path.parent}")
+
+
+def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
+    names = [field.name for field in fields(Rules) if hasattr(arguments, field.name)]
+    return {name: getattr(arguments, name) for name in names}
+
+
+def _date(text: str) -> datetime.date:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no date such as 2026-07-04") from None
 
 
 def _passes(text: str) -> int | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import datetime
 import io
 import json
 import sys
@@ -13,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from pyramid_env.cards import card_text
-from pyramid_env.commands.arguments import add_node_limit, add_objective, add_rules, rules_of
+from pyramid_env.commands.arguments import (
+    add_daily,
+    add_node_limit,
+    add_objective,
+    add_rules,
+    check_output,
+    rules_of,
+)
 from pyramid_env.commands.deal_lists import STDIN, ListedDeal, deals_of_words, read_deals
 from pyramid_env.deals import Deal
 from pyramid_env.files import replacing
@@ -35,14 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add = parser.add_argument
     add("deal", nargs="*", help="numbers of deals, or the 52 cards of one (pyramid first)")
-    add(
-        "--daily",
-        nargs="?",
-        type=_date,
-        const=datetime.date.today(),
-        metavar="DATE",
-        help="the deal of a day such as 2026-07-04 (default: today)",
-    )
+    add_daily(parser)
     add(
         "--file",
         metavar="PATH",
@@ -63,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Solve, then print or write; the exit code."""
     rules = rules_of(arguments)
     deals = _deals_of(arguments)
-    _check_output(arguments.output)
+    check_output(arguments.output)
     solutions = solve_batch(
         [listed.deal for listed in deals],
         rules,
@@ -89,13 +88,6 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _date(text: str) -> datetime.date:
-    try:
-        return datetime.date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no date such as 2026-07-04") from None
-
-
 def _deals_of(arguments: argparse.Namespace) -> list[ListedDeal]:
     given = [bool(arguments.deal), arguments.daily is not None, arguments.file is not None]
     if sum(given) != 1:
@@ -105,14 +97,6 @@ def _deals_of(arguments: argparse.Namespace) -> list[ListedDeal]:
     if arguments.daily is not None:
         return [ListedDeal(f"of {arguments.daily}", Deal.daily(arguments.daily))]
     return deals_of_words(arguments.deal)
-
-
-def _check_output(path: Path | None) -> None:
-    """Complain before the work rather than after it."""
-    if path is not None and path.is_dir():
-        raise ValueError(f"--output {path} is a folder: name a file")
-    if path is not None and not path.parent.is_dir():
-        raise ValueError(f"--output {path}: there is no folder {path.parent}")
 
 
 def _records(deals: Sequence[ListedDeal], solutions: Sequence[Solution]) -> list[dict[str, Any]]:

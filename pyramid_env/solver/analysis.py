@@ -62,12 +62,14 @@ class JudgedMove:
         return self.cards_before - self.cards_after
 
     def __str__(self) -> str:
-        verdict = self._verdict()
+        verdict = self.verdict
         if self.best_moves and self.move not in self.best_moves:
             verdict += f"; better: {', '.join(self.best_texts)}"
         return f"{self.text:<18} {verdict}"
 
-    def _verdict(self) -> str:
+    @property
+    def verdict(self) -> str:
+        """What the move did, in words."""
         if self.loses_win:
             return f"throws the win away: {_at_most(self.cards_after)}"
         if self.cards_lost:
@@ -115,9 +117,11 @@ class Analysis:
     def __str__(self) -> str:
         width = len(str(len(self.moves)))
         lines = [f"{i:>{width}}. {move}" for i, move in enumerate(self.moves, start=1)]
-        return "\n".join([*lines, self._summary()])
+        return "\n".join([*lines, self.summary])
 
-    def _summary(self) -> str:
+    @property
+    def summary(self) -> str:
+        """The move that threw the win away, and the cards given away, in words."""
         lost = "how many is open" if self.cards_lost is None else _count(self.cards_lost)
         given_away = f"Given away in all: {lost}."
         if self.losing_move is not None:
