@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from agents.comparison import compare
 from agents.evaluation import evaluate
 from agents.registry import AgentSpec, default_agents
+from agents.replays import write_replays
 from agents.report import notes, rich_table, write_report
 from agents.results import Settings, keep_curve, read_results
 from pyramid_env.jit import announce_compiling
@@ -35,10 +36,10 @@ class Arguments:
     """
 
     agents: tuple[str, ...] | None = None
-    """random, greedy, learned (the policy that comes with the package for the rules), solver, or
-    NAME=TARGET with a policy file, a training run's folder, a .zip of Stable-Baselines3, or
-    package.module:make_agent. NAME@0=..., NAME@1=... are several seeds of one agent. Default: the
-    four with a name of their own that can play the rules."""
+    """random, greedy, search, learned (the policy that comes with the package for the rules),
+    solver, or NAME=TARGET with a policy file, a training run's folder, a .zip of
+    Stable-Baselines3, or package.module:make_agent. NAME@0=..., NAME@1=... are several seeds of one
+    agent. Default: all but search that can play the rules."""
 
     rules: str = "kawu"
     """Preset to play."""
@@ -67,6 +68,9 @@ class Arguments:
     ray_address: str | None = None
     """Of a running cluster; default: RAY_ADDRESS, else one is started on this machine."""
 
+    replays: int = 0
+    """Of how many deals to write each agent's game as a page for the browser, in --out/replays."""
+
 
 @dataclass(frozen=True)
 class ReportArguments:
@@ -86,6 +90,8 @@ def run(arguments: Arguments, console: Console) -> bool:
     """
     deals = range(arguments.first, arguments.first + arguments.deals)
     rules = get_rules(arguments.rules)
+    if not 0 <= arguments.replays <= arguments.deals:
+        raise ValueError(f"replays={arguments.replays} is not allowed: 0 to {arguments.deals}")
     settings = Settings(arguments.rules, rules, deals, arguments.batch, arguments.chunk)
     texts = default_agents(rules) if arguments.agents is None else arguments.agents
     specs = [AgentSpec.parse(text) for text in texts]
@@ -100,7 +106,11 @@ def run(arguments: Arguments, console: Console) -> bool:
             progress.update(tasks[what], completed=done)  # type: ignore[arg-type]
 
         evaluate(arguments.out, settings, specs, workers=workers, progress=show)
-    return report(ReportArguments(arguments.out), console)
+    done = report(ReportArguments(arguments.out), console)
+    if arguments.replays:
+        pages = write_replays(arguments.out, [spec.name for spec in specs], arguments.replays)
+        console.print(f"written: {len(pages)} pages in {arguments.out / 'replays'}")
+    return done
 
 
 def report(arguments: ReportArguments, console: Console) -> bool:

@@ -70,15 +70,6 @@ class LearnedAgent(Agent):
         """The network's output before masking, float32[n, n_actions]."""
         return self._scores("action", observations)
 
-    def probabilities(
-        self, observations: Observations, action_masks: ActionMasks
-    ) -> NDArray[np.float32]:
-        """How likely the policy finds each action, float32[n, n_actions]; 0 for illegal ones."""
-        logits = np.where(action_masks != 0, self.logits(observations), -np.inf)
-        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
-        normed: NDArray[np.float32] = shares / shares.sum(axis=1, keepdims=True)
-        return normed
-
     def win_chances(self, observations: Observations) -> NDArray[np.float32]:
         """How likely each action leaves the game winnable, float32[n, n_actions], in its view."""
         chances = 1 / (1 + np.exp(-self._scores("win", observations)))
