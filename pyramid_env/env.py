@@ -65,8 +65,8 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
     ## Information
     At every reset and step: `action_mask` (int8[n_actions], all ones once the episode is over),
     `pyramid_cards_removed`, `passes_left` (after the current one; -1 unlimited), `deal_number`
-    (uint64; missing for a deal given by its cards). After a step also `illegal_action`, and at the end
-    `is_success`.
+    (uint64; missing for a deal given by its cards). After a step also `illegal_action`, and at
+    the end `is_success`.
 
     ## Arguments
     - `rules`: a preset's name or `Rules`.

@@ -69,7 +69,7 @@ def files_of(*folders: str) -> list[Path]:
 
 SCRIPTS = [ROOT / "train.py", ROOT / "evaluate.py"]
 PRODUCT = [*files_of("pyramid_env", "agents"), *filter(Path.is_file, SCRIPTS)]
-OTHERS = files_of("tests", "benchmarks", "docs")
+OTHERS = files_of("tests", "benchmarks", "docs", "examples")
 FACE = ROOT / "pyramid_env" / "__init__.py"
 INNER = [path for path in PRODUCT if path != FACE]
 

@@ -1,0 +1,37 @@
+"""How each example reads its arguments and ends."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import tyro
+
+from pyramid_env.jit import announce_compiling
+
+Arguments = TypeVar("Arguments")
+
+
+def run(example: Callable[[Arguments], None], kind: type[Arguments]) -> int:
+    """Run an example with the command line read as a dataclass; its exit code.
+
+    0 is success, 2 wrong input (whole numbers are 1 or more, but for `seed`), 130 Ctrl-C.
+    """
+    name = Path(sys.argv[0]).name
+    arguments = tyro.cli(kind, description=sys.modules[example.__module__].__doc__)
+    announce_compiling()
+    try:
+        for field, value in vars(arguments).items():
+            if type(value) is int and value < 1 and field != "seed":
+                option = field.replace("_", "-")
+                raise ValueError(f"--{option} {value} is not allowed: a whole number from 1")
+        example(arguments)
+    except (ValueError, OSError) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{name}: stopped", file=sys.stderr)
+        return 130
+    return 0

@@ -1,0 +1,56 @@
+"""The examples: each runs as a program, for a short while."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def run(example: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, EXAMPLES / example, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def cards(output: str) -> float:
+    """What an example says of how many cards its agent removes."""
+    [mean] = re.findall(r"^removes (\d+\.\d+) pyramid cards a game", output, re.MULTILINE)
+    return float(mean)
+
+
+@pytest.mark.parametrize(
+    ("example", "library", "arguments"),
+    [
+        ("sb3_maskable_ppo.py", "sb3_contrib", "--steps 2048 --envs 16 --eval-every 1024"),
+    ],
+)
+def test_an_example_trains_and_says_how_well(example: str, library: str, arguments: str) -> None:
+    if find_spec(library) is None:
+        pytest.skip(f"needs {library}")
+    done = run(example, *arguments.split())
+    assert done.returncode == 0, done.stderr
+    assert 0 < cards(done.stdout) <= 28
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("--envs 0", "--envs 0 is not allowed: a whole number from 1"),
+        ("--rules none", "unknown rules 'none': use Rules"),
+    ],
+)
+def test_wrong_arguments_are_refused_in_one_line(arguments: str, complaint: str) -> None:
+    done = run("sb3_maskable_ppo.py", *arguments.split())
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"sb3_maskable_ppo.py: {complaint}")
+    assert done.stderr.count("\n") == 1
