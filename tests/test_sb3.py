@@ -116,6 +116,10 @@ def test_the_lookup_is_a_linear_layer_over_one_hot_codes() -> None:
     one_hot = preprocess_obs(observations, env.observation_space)
     expected = one_hot @ embedding.table.weight
     torch.testing.assert_close(embedding(observations), expected)
+    of_games = embedding.table(observations.float().reshape(2, 8, -1))
+    torch.testing.assert_close(of_games, expected.reshape(2, 8, 8))
+    with pytest.raises(ValueError, match="only MultiDiscrete"):
+        PlaceEmbedding(env.action_space)
 
 
 def test_what_the_vec_env_cannot_do_it_says() -> None:

@@ -17,7 +17,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, Space
 from gymnasium.utils import RecordConstructorArgs
-from gymnasium.vector import VectorEnv, VectorWrapper
+from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 from numpy.typing import DTypeLike, NDArray
 
@@ -127,6 +127,12 @@ class VectorMaskInObservation(VectorWrapper):  # type: ignore[type-arg] # generi
             self.observation_space[mask_key].shape,  # type: ignore[index]
             dtype=self._dtype,
         )
+
+    @property
+    def autoreset_mode(self) -> AutoresetMode:
+        """That of the wrapped environment: TorchRL asks for it."""
+        mode: AutoresetMode = self.env.metadata["autoreset_mode"]
+        return mode
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
