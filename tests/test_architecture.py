@@ -50,6 +50,8 @@ KEPT_TO = {
     "torch": {"integrations", "agents"},
     "stable_baselines3": {"integrations", "agents"},
     "sb3_contrib": {"integrations", "agents"},
+    "torchrl": {"integrations"},
+    "tensordict": {"integrations"},
     "matplotlib": {"agents", "evaluate"},
     "filelock": {"workers"},
     "joblib": {"workers"},

@@ -32,6 +32,7 @@ def cards(output: str) -> float:
     ("example", "library", "arguments"),
     [
         ("sb3_maskable_ppo.py", "sb3_contrib", "--steps 2048 --envs 16 --eval-every 1024"),
+        ("torchrl_ppo.py", "torchrl", "--steps 1024 --envs 16 --eval-games 4"),
     ],
 )
 def test_an_example_trains_and_says_how_well(example: str, library: str, arguments: str) -> None:
