@@ -32,10 +32,13 @@ def cards(output: str) -> float:
     ("example", "library", "arguments"),
     [
         ("sb3_maskable_ppo.py", "sb3_contrib", "--steps 2048 --envs 16 --eval-every 1024"),
+        ("open_spiel_mcts.py", "pyspiel", "--games 1 --simulations 2"),
         ("torchrl_ppo.py", "torchrl", "--steps 1024 --envs 16 --eval-games 4"),
     ],
 )
-def test_an_example_trains_and_says_how_well(example: str, library: str, arguments: str) -> None:
+def test_an_example_runs_and_says_how_well_it_plays(
+    example: str, library: str, arguments: str
+) -> None:
     if find_spec(library) is None:
         pytest.skip(f"needs {library}")
     done = run(example, *arguments.split())
@@ -46,12 +49,12 @@ def test_an_example_trains_and_says_how_well(example: str, library: str, argumen
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ("--envs 0", "--envs 0 is not allowed: a whole number from 1"),
+        ("--games 0", "--games 0 is not allowed: a whole number from 1"),
         ("--rules none", "unknown rules 'none': use Rules"),
     ],
 )
 def test_wrong_arguments_are_refused_in_one_line(arguments: str, complaint: str) -> None:
-    done = run("sb3_maskable_ppo.py", *arguments.split())
+    done = run("open_spiel_mcts.py", *arguments.split())
     assert done.returncode == 2
-    assert done.stderr.startswith(f"sb3_maskable_ppo.py: {complaint}")
+    assert done.stderr.startswith(f"open_spiel_mcts.py: {complaint}")
     assert done.stderr.count("\n") == 1
