@@ -52,6 +52,7 @@ KEPT_TO = {
     "sb3_contrib": {"integrations", "agents"},
     "torchrl": {"integrations"},
     "tensordict": {"integrations"},
+    "tianshou": {"integrations"},
     "pyspiel": {"integrations"},
     "matplotlib": {"agents", "evaluate"},
     "filelock": {"workers"},

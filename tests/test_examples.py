@@ -34,6 +34,7 @@ def cards(output: str) -> float:
         ("sb3_maskable_ppo.py", "sb3_contrib", "--steps 2048 --envs 16 --eval-every 1024"),
         ("cleanrl_ppo.py", "torch", "--steps 1024 --envs 16 --eval-games 4"),
         ("open_spiel_mcts.py", "pyspiel", "--games 1 --simulations 2"),
+        ("tianshou_dqn.py", "tianshou", "--steps 320 --steps-per-epoch 160 --eval-games 4"),
         ("torchrl_ppo.py", "torchrl", "--steps 1024 --envs 16 --eval-games 4"),
     ],
 )
