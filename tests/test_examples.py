@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -34,6 +33,7 @@ def cards(output: str) -> float:
         ("sb3_maskable_ppo.py", "sb3_contrib", "--steps 2048 --envs 16 --eval-every 1024"),
         ("cleanrl_ppo.py", "torch", "--steps 1024 --envs 16 --eval-games 4"),
         ("open_spiel_mcts.py", "pyspiel", "--games 1 --simulations 2"),
+        ("rllib_ppo.py", "ray.rllib", "--steps 300 --steps-per-update 300 --eval-games 4"),
         ("tianshou_dqn.py", "tianshou", "--steps 320 --steps-per-epoch 160 --eval-games 4"),
         ("torchrl_ppo.py", "torchrl", "--steps 1024 --envs 16 --eval-games 4"),
     ],
@@ -41,8 +41,7 @@ def cards(output: str) -> float:
 def test_an_example_runs_and_says_how_well_it_plays(
     example: str, library: str, arguments: str
 ) -> None:
-    if find_spec(library) is None:
-        pytest.skip(f"needs {library}")
+    pytest.importorskip(library, exc_type=ImportError)
     done = run(example, *arguments.split())
     assert done.returncode == 0, done.stderr
     assert 0 < cards(done.stdout) <= 28
