@@ -58,7 +58,7 @@ KEPT_TO = {
     "filelock": {"workers"},
     "joblib": {"workers"},
     "pyarrow": {"solver"},
-    "ray": {"workers"},
+    "ray": {"workers", "integrations"},
 }
 """Libraries that only some parts may use."""
 
