@@ -176,7 +176,7 @@ def loss_of(
     log_probs = policy.log_prob(batch.actions)  # type: ignore[no-untyped-call]
     ratio = (log_probs - batch.log_probs).exp()
     target = batch.values + advantage
-    advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+    advantage = (advantage - advantage.mean()) / (advantage.std(correction=0) + 1e-8)
     clipped = ratio.clamp(1 - arguments.clip, 1 + arguments.clip)
     policy_loss = -torch.min(ratio * advantage, clipped * advantage).mean()
     value_loss = 0.5 * (values - target).square().mean()

@@ -13,20 +13,24 @@ from pyramid_env.jit import announce_compiling
 
 Arguments = TypeVar("Arguments")
 
+FROM_0 = ("seed", "first")
+"""Arguments that may be 0."""
+
 
 def run(example: Callable[[Arguments], None], kind: type[Arguments]) -> int:
     """Run an example with the command line read as a dataclass; its exit code.
 
-    0 is success, 2 wrong input (whole numbers are 1 or more, but for `seed`), 130 Ctrl-C.
+    0 is success, 2 wrong input (whole numbers are 1 or more, some 0 or more), 130 Ctrl-C.
     """
     name = Path(sys.argv[0]).name
     arguments = tyro.cli(kind, description=sys.modules[example.__module__].__doc__)
     announce_compiling()
     try:
         for field, value in vars(arguments).items():
-            if type(value) is int and value < 1 and field != "seed":
+            least = 0 if field in FROM_0 else 1
+            if type(value) is int and value < least:
                 option = field.replace("_", "-")
-                raise ValueError(f"--{option} {value} is not allowed: a whole number from 1")
+                raise ValueError(f"--{option} {value} is not allowed: a whole number from {least}")
         example(arguments)
     except (ValueError, OSError) as error:
         print(f"{name}: {error}", file=sys.stderr)

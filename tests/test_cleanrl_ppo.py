@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from cleanrl_ppo import Arguments, Network, Player, Steps, advantages
+from cleanrl_ppo import Arguments, Network, Player, Steps, advantages, loss_of
 
 from pyramid_env import PyramidVectorEnv
 
@@ -60,3 +60,13 @@ def test_with_a_lambda_of_zero_an_advantage_looks_one_step_ahead() -> None:
     after = torch.cat([steps.values[1:], next_values[None]])
     expected = steps.rewards + 0.5 * after * ~steps.terminated - steps.values
     torch.testing.assert_close(estimates, expected)
+
+
+def test_a_last_batch_of_one_transition_is_learned_from() -> None:
+    env = PyramidVectorEnv(ARGUMENTS.envs, ARGUMENTS.rules)
+    network = Network(env)
+    steps, _ = Player(ARGUMENTS, env, network).rollout()
+    one = Steps(*(tensor[0, :1] for tensor in steps))
+    loss = loss_of(ARGUMENTS, network, one, torch.ones(1))
+    loss.backward()
+    assert all(torch.isfinite(each.grad).all() for each in network.parameters())

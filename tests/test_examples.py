@@ -51,6 +51,7 @@ def test_an_example_runs_and_says_how_well_it_plays(
     ("arguments", "complaint"),
     [
         ("--games 0", "--games 0 is not allowed: a whole number from 1"),
+        ("--seed -1", "--seed -1 is not allowed: a whole number from 0"),
         ("--rules none", "unknown rules 'none': use Rules"),
     ],
 )
