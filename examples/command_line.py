@@ -13,7 +13,7 @@ from pyramid_env.jit import announce_compiling
 
 Arguments = TypeVar("Arguments")
 
-FROM_0 = ("seed", "first")
+FROM_0 = ("seed", "first", "num_env_runners")
 """Arguments that may be 0."""
 
 

@@ -25,7 +25,7 @@ class Arguments:
     """What the command line may say."""
 
     num_env_runners: int = 1
-    """Processes that play; give a cluster as many as it has cores to spare."""
+    """Processes that play, as many as there are cores to spare; with 0 the trainer plays itself."""
 
     envs: int = 16
     """Games that each of them plays side by side."""
@@ -80,8 +80,8 @@ def train(arguments: Arguments) -> None:
     config = configuration(arguments)
     local = {"num_cpus": arguments.num_env_runners + 1, "include_dashboard": False}
     ray.init(arguments.address, log_to_driver=False, **({} if arguments.address else local))
-    algorithm = config.build_algo()
     try:
+        algorithm = config.build_algo()
         done = 0
         while done < arguments.steps:
             played = algorithm.train()["env_runners"]
@@ -89,9 +89,9 @@ def train(arguments: Arguments) -> None:
             mean = played.get("episode_return_mean", float("nan"))
             print(f"{done:9,} steps, {mean:5.2f} pyramid cards a game", flush=True)
         mean = evaluate(arguments, algorithm.get_module())
+        algorithm.stop()
         print(f"removes {mean:.2f} pyramid cards a game")
     finally:
-        algorithm.stop()
         ray.shutdown()
 
 

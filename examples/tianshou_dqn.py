@@ -100,7 +100,7 @@ def train(arguments: Arguments) -> None:
     test_collector = Collector(dqn, eval_envs)
     parameters = OffPolicyTrainerParams(
         max_epochs=max(1, arguments.steps // arguments.steps_per_epoch),
-        epoch_num_steps=arguments.steps_per_epoch,
+        epoch_num_steps=min(arguments.steps_per_epoch, arguments.steps),
         collection_step_num_env_steps=10 * arguments.envs,
         update_step_num_gradient_steps_per_sample=0.05,
         batch_size=256,
