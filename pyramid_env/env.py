@@ -65,8 +65,8 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
     ## Information
     At every reset and step: `action_mask` (int8[n_actions], all ones once the episode is over),
     `pyramid_cards_removed`, `passes_left` (after the current one; -1 unlimited), `deal_number`
-    (missing for a deal given by its cards). After a step also `illegal_action`, and at the end
-    `is_success`.
+    (uint64; missing for a deal given by its cards). After a step also `illegal_action`, and at
+    the end `is_success`.
 
     ## Arguments
     - `rules`: a preset's name or `Rules`.
@@ -214,7 +214,7 @@ class PyramidEnv(gymnasium.Env[NDArray[np.int16], np.int64]):
             "passes_left": result.passes_left,
         }
         if result.has_number:
-            info["deal_number"] = result.deal_number
+            info["deal_number"] = np.uint64(result.deal_number)  # int64 holds not all of them
         return info
 
     def _check_begun(self) -> None:

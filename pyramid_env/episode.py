@@ -98,6 +98,7 @@ class Episodes:
         illegal_action: IllegalAction = "penalty",
         autoreset_mode: AutoresetMode = AutoresetMode.DISABLED,
         num_threads: int = 1,
+        max_episode_steps: int | None = None,
     ) -> None:
         if reward not in ("cards", "win"):
             raise ValueError(f"reward={reward!r} is not allowed: 'cards' or 'win'")
@@ -115,6 +116,7 @@ class Episodes:
         self._bounds = np.linspace(0, n, min(num_threads, n) + 1).astype(int).tolist()
         self._threads: ThreadPoolExecutor | None = None
         self._result = np.zeros(1, dtype=RESULT_DTYPE)
+        self._max_steps = max_episode_steps
         self.set_rules(rules)
         n_final = n if autoreset_mode == AutoresetMode.SAME_STEP else 0
         self.final_observations = np.empty((n_final, self.observation_size), dtype=np.int16)
@@ -138,7 +140,8 @@ class Episodes:
         self.compiled_rules = compile_rules(rules)
         self.observation_size = observation_size(rules)
         self.n_actions = len(action_table(rules))
-        self.settings["step_limit"] = step_limit(rules)
+        limit = step_limit(rules)
+        self.settings["step_limit"] = min(limit, self._max_steps or limit)
 
     def empty_outputs(self) -> Outputs:
         """Room for what all rows show."""

@@ -36,6 +36,8 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
     - `copy`: fresh arrays from every call; False hands out the same buffers every time, for
       callers that are done with them before the next step.
     - `num_threads`: threads that share the games of one step; worth it from some 4,096 games on.
+    - `max_episode_steps`: truncate episodes after so many steps, as `TimeLimit` does; no later than
+      `pyramid_env.episode.step_limit` in any case.
     - `render_mode`: `"ansi"` or `"rgb_array"`; `render()` then gives one picture a game.
 
     ## Reset
@@ -63,12 +65,13 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         num_threads: int = 1,
+        max_episode_steps: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        if type(num_envs) is not int or num_envs < 1:
-            raise ValueError(f"num_envs={num_envs!r} is not allowed: a whole number from 1")
-        if type(num_threads) is not int or num_threads < 1:
-            raise ValueError(f"num_threads={num_threads!r} is not allowed: a whole number from 1")
+        _check_positive("num_envs", num_envs)
+        _check_positive("num_threads", num_threads)
+        if max_episode_steps is not None:
+            _check_positive("max_episode_steps", max_episode_steps)
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise ValueError(
                 f"render_mode={render_mode!r} is not allowed: None, 'ansi' or 'rgb_array'"
@@ -94,6 +97,7 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
             illegal_action=illegal_action,
             autoreset_mode=self.autoreset_mode,
             num_threads=num_threads,
+            max_episode_steps=max_episode_steps,
         )
         self._buffers = self._episodes.empty_outputs()
         self._everyone = np.ones(num_envs, dtype=np.bool_)
@@ -277,3 +281,8 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
     def _check_begun(self) -> None:
         if not self._has_begun:
             raise ResetNeeded("no game has begun: call reset() first")
+
+
+def _check_positive(argument: str, value: Any) -> None:
+    if type(value) is not int or value < 1:
+        raise ValueError(f"{argument}={value!r} is not allowed: a whole number from 1")

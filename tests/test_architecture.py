@@ -50,11 +50,15 @@ KEPT_TO = {
     "torch": {"integrations", "agents"},
     "stable_baselines3": {"integrations", "agents"},
     "sb3_contrib": {"integrations", "agents"},
+    "torchrl": {"integrations"},
+    "tensordict": {"integrations"},
+    "tianshou": {"integrations"},
+    "pyspiel": {"integrations"},
     "matplotlib": {"agents", "evaluate"},
     "filelock": {"workers"},
     "joblib": {"workers"},
     "pyarrow": {"solver"},
-    "ray": {"workers"},
+    "ray": {"workers", "integrations"},
     "textual": {"play"},
     "platformdirs": {"commands"},
 }
@@ -71,7 +75,7 @@ def files_of(*folders: str) -> list[Path]:
 
 SCRIPTS = [ROOT / "train.py", ROOT / "evaluate.py"]
 PRODUCT = [*files_of("pyramid_env", "agents"), *filter(Path.is_file, SCRIPTS)]
-OTHERS = files_of("tests", "benchmarks", "docs")
+OTHERS = files_of("tests", "benchmarks", "docs", "examples")
 FACE = ROOT / "pyramid_env" / "__init__.py"
 INNER = [path for path in PRODUCT if path != FACE]
 

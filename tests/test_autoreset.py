@@ -1,10 +1,8 @@
-"""The three autoreset modes held against Gymnasium's, and its vector wrappers around ours."""
+"""The three autoreset modes held against Gymnasium's."""
 
 import copy
-from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 from gymnasium import Wrapper
@@ -116,65 +114,3 @@ def test_without_autoreset_an_ended_game_waits_for_its_reset() -> None:
     assert observations[1, :28].tolist() == [card % 13 + 1 for card in envs.deals()[1].cards[:28]]
     assert envs.positions[0] != envs.positions[1] == 2**52 - 1
     assert not envs.step(envs.action_masks().argmax(axis=1))[2].any()
-
-
-GYMNASIUM = tuple(map(int, gymnasium.__version__.split(".")[:2]))
-COUNTS_FIRST_STEPS = pytest.mark.skipif(
-    GYMNASIUM < (1, 4), reason="forgets an episode's first step"
-)
-
-
-@pytest.mark.parametrize(
-    "mode",
-    [
-        AutoresetMode.NEXT_STEP,
-        pytest.param(AutoresetMode.SAME_STEP, marks=COUNTS_FIRST_STEPS),
-        AutoresetMode.DISABLED,
-    ],
-)
-def test_record_episode_statistics_gives_returns_and_lengths(mode: AutoresetMode) -> None:
-    envs = wrappers.RecordEpisodeStatistics(new_envs(4, rules="kawu-1", autoreset_mode=mode))
-    n_ended = n_steps = 0
-    envs.reset(seed=1)
-    masks = envs.unwrapped.action_masks  # type: ignore[attr-defined]
-    while n_ended < 12:
-        n_steps += 1
-        _, _, terminated, _, infos = envs.step(masks().argmax(axis=1))
-        if n_ended == 0 and terminated.any():
-            assert (infos["episode"]["l"][terminated] == n_steps).all()
-        if terminated.any():
-            last = infos["final_info"] if mode == AutoresetMode.SAME_STEP else infos
-            returns = infos["episode"]["r"][terminated]
-            assert np.array_equal(returns, last["pyramid_cards_removed"][terminated])
-            if mode == AutoresetMode.DISABLED:
-                envs.reset(options={"reset_mask": terminated})
-        n_ended += terminated.sum()
-
-
-@pytest.mark.parametrize(
-    "wrap",
-    [
-        wrappers.FlattenObservation,
-        wrappers.NormalizeObservation,
-        wrappers.NormalizeReward,
-        lambda envs: wrappers.ClipReward(envs, 0.0, 1.0),
-    ],
-)
-def test_other_wrappers_run(wrap: Any) -> None:
-    envs = wrap(PyramidVectorEnv(2, "kawu-1"))
-    observations, infos = envs.reset(seed=1)
-    for _ in range(100):
-        assert observations.shape == envs.observation_space.shape
-        observations, _, _, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
-
-
-@pytest.mark.skipif(GYMNASIUM < (1, 2), reason="has no vector RecordVideo")
-def test_record_video_writes_a_film_of_all_games(tmp_path: Path) -> None:
-    envs = PyramidVectorEnv(4, "kawu-1", render_mode="rgb_array")
-    film = wrappers.RecordVideo(envs, str(tmp_path / "films"), episode_trigger=lambda _: True)
-    film.reset(seed=1)
-    for _ in range(3):
-        film.step(envs.action_masks().argmax(axis=1))
-    film.close()
-    [written] = (tmp_path / "films").glob("*.mp4")
-    assert written.stat().st_size > 1000

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3 import PPO
+from stable_baselines3.common.evaluation import evaluate_policy as evaluate_unmasked
 from stable_baselines3.common.preprocessing import preprocess_obs
 
-from pyramid_env import PyramidVectorEnv, sample_actions
+from pyramid_env import PRESETS, PyramidVectorEnv, sample_actions
 from pyramid_env.integrations.sb3 import PlaceEmbedding, PlacePolicy, PyramidVecEnv
 
 
@@ -67,6 +72,43 @@ def test_maskable_ppo_trains_and_is_evaluated(policy: object, kwargs: dict[str, 
     assert 0 <= mean <= 28
 
 
+def test_an_evaluation_on_the_way_plays_legal_games_only(tmp_path: Path) -> None:
+    env, eval_env = PyramidVecEnv(4), PyramidVecEnv(4)
+    evaluation = MaskableEvalCallback(
+        eval_env,
+        n_eval_episodes=6,
+        eval_freq=32,
+        log_path=str(tmp_path),
+        best_model_save_path=str(tmp_path),
+        verbose=0,
+    )
+    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, seed=0, device="cpu")
+    model.learn(256, callback=evaluation)
+    written = np.load(tmp_path / "evaluations.npz")
+    assert written["timesteps"].tolist() == [128, 256]
+    assert written["results"].shape == written["ep_lengths"].shape == (2, 6)
+    # An illegal action would cost 1: some of these many would show.
+    assert (written["results"] >= 0).all()
+    assert (written["ep_lengths"] <= PRESETS["kawu"].longest_game).all()
+    assert np.array_equal(written["successes"], written["results"] == 28)
+    best = MaskablePPO.load(tmp_path / "best_model.zip", device="cpu")
+    rewards, lengths = evaluate_policy(
+        best, eval_env, n_eval_episodes=6, return_episode_rewards=True
+    )
+    assert all(0 <= reward <= 28 for reward in rewards)
+    assert all(length < 1000 for length in lengths)
+
+
+def test_plain_sb3_plays_without_masks() -> None:
+    env = PyramidVecEnv(4, "kawu-1")
+    model = PPO("MlpPolicy", env, n_steps=16, batch_size=64, seed=0, device="cpu")
+    model.learn(64)
+    _, lengths = evaluate_unmasked(
+        model, env, n_eval_episodes=4, return_episode_rewards=True, deterministic=False
+    )
+    assert all(0 < length <= 1000 for length in lengths)
+
+
 def test_the_lookup_is_a_linear_layer_over_one_hot_codes() -> None:
     env = PyramidVecEnv(16)
     observations = torch.as_tensor(env.reset())
@@ -74,6 +116,10 @@ def test_the_lookup_is_a_linear_layer_over_one_hot_codes() -> None:
     one_hot = preprocess_obs(observations, env.observation_space)
     expected = one_hot @ embedding.table.weight
     torch.testing.assert_close(embedding(observations), expected)
+    of_games = embedding.table(observations.float().reshape(2, 8, -1))
+    torch.testing.assert_close(of_games, expected.reshape(2, 8, 8))
+    with pytest.raises(ValueError, match="only MultiDiscrete"):
+        PlaceEmbedding(env.action_space)
 
 
 def test_what_the_vec_env_cannot_do_it_says() -> None:

@@ -172,6 +172,7 @@ def test_a_wrong_option_is_an_error_and_changes_nothing(options: Any, message: s
     ("arguments", "message"),
     [
         *[({"num_envs": n}, f"num_envs={n!r} is not allowed") for n in (0, -1, 2.0, True, "3")],
+        ({"max_episode_steps": 0}, "max_episode_steps=0 is not allowed: a whole number from 1"),
         ({"reward": "score"}, "reward='score' is not allowed: 'cards' or 'win'"),
         ({"reward": lambda *_: 0.0}, "a reward function is for the scalar environment"),
         ({"render_mode": "human"}, "render_mode='human' is not allowed: None, 'ansi' or"),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from gymnasium.spaces import MultiDiscrete, Space
+from gymnasium.spaces import Space
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
@@ -20,6 +20,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
+from pyramid_env.integrations.places import PlaceLookup
 from pyramid_env.observation import Information
 from pyramid_env.rules import Rules
 from pyramid_env.vector_env import PyramidVectorEnv
@@ -136,25 +137,15 @@ class PyramidVecEnv(VecEnv):
 
 
 class PlaceEmbedding(BaseFeaturesExtractor):
-    """One embedding lookup for all places: the same as a linear layer over their one-hot codes.
-
-    Takes observations of shape (batch, places) and gives (batch, `features_dim`).
-    """
-
-    offsets: torch.Tensor
+    """`PlaceLookup` as a features extractor: (batch, places) to (batch, `features_dim`)."""
 
     def __init__(self, observation_space: Space[Any], features_dim: int = 256) -> None:
         super().__init__(observation_space, features_dim)
-        assert isinstance(observation_space, MultiDiscrete)
-        categories = observation_space.nvec.astype(np.int64)
-        offsets = np.concatenate([[0], categories.cumsum()[:-1]])
-        self.register_buffer("offsets", torch.as_tensor(offsets), persistent=False)
-        self.table = torch.nn.EmbeddingBag(int(categories.sum()), features_dim, mode="sum")
-        torch.nn.init.normal_(self.table.weight, std=len(categories) ** -0.5)
+        self.table = PlaceLookup(observation_space, features_dim)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """Sum the embeddings of what lies at each place."""
-        return self.table(observations.long() + self.offsets)  # type: ignore[no-any-return]
+        return self.table(observations)  # type: ignore[no-any-return]
 
 
 class _IntegerFeatures(BasePolicy):

@@ -1,0 +1,44 @@
+"""Tests of what cannot be installed beside the pinned set, each in an environment of its own.
+
+``nox`` runs all of them, ``nox -s rllib`` one.
+"""
+
+from __future__ import annotations
+
+import nox
+
+nox.options.default_venv_backend = "venv"
+
+TORCH = "torch==2.13.0"
+"""The version that the pinned set has."""
+
+
+def run_tests(session: nox.Session, *arguments: str) -> None:
+    """Run some tests with one process and none of the options of the main run."""
+    session.install("hypothesis", "pytest")
+    session.run(
+        "python", "-m", "pytest", "--override-ini=addopts=", "-rs", *arguments, *session.posargs
+    )
+
+
+@nox.session
+def rllib(session: nox.Session) -> None:
+    """RLlib pins another Gymnasium: its module, its runner, the example on a local Ray."""
+    session.install("-e", ".[rllib]", TORCH)
+    run_tests(session, "tests/test_rllib.py", "tests/test_masks.py")
+    run_tests(session, "tests/test_examples.py", "-k", "rllib")
+
+
+@nox.session
+def tianshou(session: nox.Session) -> None:
+    """Tianshou pins other packages: what it collects, the example."""
+    session.install("-e", ".[tianshou]", TORCH)
+    run_tests(session, "tests/test_tianshou.py")
+    run_tests(session, "tests/test_examples.py", "-k", "tianshou")
+
+
+@nox.session
+def oldest_gymnasium(session: nox.Session) -> None:
+    """The environments and the wrappers with the oldest Gymnasium that is allowed."""
+    session.install("-e", ".[human]", "gymnasium==1.1.0", "moviepy")
+    run_tests(session, "tests/test_masks.py", "tests/test_wrappers.py", "tests/test_autoreset.py")
