@@ -89,3 +89,18 @@ def test_the_first_games_of_each_agent_become_pages(tmp_path: Path) -> None:
         write_replays(tmp_path, ["greedy"], 1)
     with pytest.raises(ValueError, match="holds no evaluation"):
         write_replays(tmp_path / "games", ["solver"], 1)
+
+
+def test_replays_are_pages_of_the_first_deals(tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    console = Console(file=io.StringIO(), width=80)
+    arguments = evaluate.Arguments(
+        agents=("greedy", "learned"), deals=4, jobs=1, out=out, replays=2
+    )
+    evaluate.run(arguments, console)
+    pages = sorted(path.name for path in (out / "replays").iterdir())
+    assert pages == ["greedy-0.html", "greedy-1.html", "learned-0.html", "learned-1.html"]
+    assert "4 pages" in console.file.getvalue()  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="replays=5 is not allowed: 0 to 4"):
+        evaluate.run(evaluate.Arguments(deals=4, out=tmp_path / "other", replays=5), console)
+    assert not (tmp_path / "other").exists()

@@ -397,14 +397,3 @@ def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ValueError, match=r"joblib is not installed: .*pyramid-env\[evaluate\]"):
         play(tmp_path / "out", "greedy")
     assert not (tmp_path / "out").exists()
-
-
-def test_replays_are_pages_of_the_first_deals(tmp_path: Path) -> None:
-    out = tmp_path / "results"
-    text = play(out, "greedy", "learned", deals=4, replays=2)
-    pages = sorted(path.name for path in (out / "replays").iterdir())
-    assert pages == ["greedy-0.html", "greedy-1.html", "learned-0.html", "learned-1.html"]
-    assert "4 pages" in text
-    with pytest.raises(ValueError, match="replays=5 is not allowed: 0 to 4"):
-        play(tmp_path / "other", "greedy", deals=4, replays=5)
-    assert not (tmp_path / "other").exists()
