@@ -169,12 +169,38 @@ class Network:
 
     def _read(self, weights: Mapping[str, Array], observations: Array) -> Array:
         """The tokens as they enter the blocks."""
-        fields = self._fields
-        places = observations[:, : fields.passes_left.start]
-        unseen = self._counts[observations[:, fields.unseen]]
+        places = observations[:, : self._fields.passes_left.start]
+        unseen = self._counts[observations[:, self._fields.unseen]]
         there = self._mark(places[:, :N_SLOTS] > 0)
         exposed = self._mark((there > 0) & (there @ self._covers.T == 0))
         n_below = there @ self._above.T / _MOST_BELOW
+        pairs = self._pairs(weights, places, exposed, n_below, unseen[:, : KING - 1])
+        kings = self._mark(places == KING)
+        in_pyramid = kings[:, :N_SLOTS]
+        seen = self._join(kings, unseen[:, KING - 1 :], in_pyramid * exposed, in_pyramid * n_below)
+        king = _linear(weights, "king", seen)[:, None]
+        taken = self._mark(places > 0)
+        face_down = self._mark(places[:, self._fields.stock] == FACE_DOWN)
+        passes = self._mark(observations[:, self._fields.passes_left] == self._passes)
+        seen = self._join(taken, exposed, n_below, face_down, passes)
+        table = _relu(_linear(weights, "table", seen))[:, None]
+        own_part = _linear(weights, "table_to_own", table)
+        tokens = self._xp.concatenate([pairs, king, own_part], axis=1)
+        return tokens + _linear(weights, "table_to_all", table)
+
+    def _pairs(
+        self,
+        weights: Mapping[str, Array],
+        places: Array,
+        exposed: Array,
+        n_below: Array,
+        unseen: Array,
+    ) -> Array:
+        """The tokens of the pairs of ranks.
+
+        A rank is known by where its cards lie, which of them are exposed, how many cards lie below
+        each, how many of those, and of the cards above, are partners, and how many are unseen.
+        """
         lies = self._mark(places[:, None] == self._ranks)  # n, 12 ranks, places
         in_pyramid = lies[:, :, :N_SLOTS]
         partners = self._xp.flip(in_pyramid, (1,))
@@ -184,32 +210,12 @@ class Network:
             in_pyramid * n_below[:, None],
             in_pyramid * (partners @ self._above.T),
             in_pyramid * (partners @ self._above),
-            unseen[:, : KING - 1, None],
+            unseen[:, :, None],
         )
-        own = _linear(weights, "own", ranks)
-        mixed = _relu(own + self._xp.flip(ranks @ weights["partner/weight"].T, (1,)))
+        of_partner = self._xp.flip(ranks @ weights["partner/weight"].T, (1,))
+        mixed = _relu(_linear(weights, "own", ranks) + of_partner)
         both = mixed[:, :N_PAIRS] + self._xp.flip(mixed, (1,))[:, :N_PAIRS]
-        pairs = _linear(weights, "pair", both)
-        kings = self._mark(places == KING)
-        king = _linear(
-            weights,
-            "king",
-            self._join(
-                kings,
-                unseen[:, KING - 1 :],
-                kings[:, :N_SLOTS] * exposed,
-                kings[:, :N_SLOTS] * n_below,
-            ),
-        )
-        passes = self._mark(observations[:, fields.passes_left] == self._passes)
-        face_down = self._mark(places[:, fields.stock] == FACE_DOWN)
-        taken = self._mark(places > 0)
-        table = _relu(
-            _linear(weights, "table", self._join(taken, exposed, n_below, face_down, passes))
-        )
-        own_part = _linear(weights, "table_to_own", table)[:, None]
-        of_all = _linear(weights, "table_to_all", table)[:, None]
-        return self._xp.concatenate([pairs, king[:, None], own_part], axis=1) + of_all
+        return _linear(weights, "pair", both)
 
     def _block(self, weights: Mapping[str, Array], name: str, stream: Array) -> Array:
         n, n_tokens, width = stream.shape
