@@ -245,6 +245,12 @@ def test_ctrl_c_leaves_a_run_that_can_go_on(tmp_path: Path) -> None:
     train_ppo(PPOConfig(out=out, resume=True, steps=steps + 1))
 
 
+def test_a_move_that_keeps_the_win_is_worth_something(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"worth_of_others=0.0 is not allowed: above 0, at most 1"):
+        train(dataclasses.replace(TINY_DISTILL, out=tmp_path / "run", worth_of_others=0.0))
+    assert not (tmp_path / "run").exists()
+
+
 @both_ways
 def test_the_same_seed_trains_the_same_policy(tiny: RunConfig, tmp_path: Path) -> None:
     for name in ("a", "b"):

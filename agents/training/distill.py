@@ -5,9 +5,8 @@ each step: labelling takes a fifth of the time of learning, so none is kept or m
 learn:
 
 - the policy, that its choice is among the moves that keep the win. Most often several do, and a
-  student left free among them drifts into positions where one slip loses. So it is drawn to one of
-  them: while cards are face down and another pass follows, to a draw, which gives nothing away;
-  else to the hint's move. Where no move keeps the win it learns the hint's;
+  student left free among them drifts into positions where one slip loses. So it is drawn to the
+  hint's move where that keeps the win, and learns it where none does;
 - the chance of each move that it keeps the win, as a help to the common layers.
 """
 
@@ -36,12 +35,7 @@ from agents.training.run import (
     save_checkpoint,
     start_from,
 )
-from pyramid_env.actions import action_table
-from pyramid_env.observation import observation_fields
 from pyramid_env.rules import get_rules
-
-WORTH_OF_OTHERS = 0.3
-"""What a move that keeps the win is worth to the policy; the one it is drawn to is worth 1."""
 
 HINT_WEIGHT = 0.3
 """What imitating the hint counts in lost positions, against a choice that matters."""
@@ -69,6 +63,9 @@ class DistillConfig(RunConfig):
     precision: Literal["float32", "bfloat16"] = "bfloat16"
     """Numbers of the matrix products; bfloat16 is faster where the processor knows it."""
 
+    worth_of_others: float = 0.2
+    """What a move that keeps the win is worth to the policy; the hint's is worth 1."""
+
     node_limit: int = 1000
     """Positions that the solver may meet for one word."""
 
@@ -84,6 +81,10 @@ def train_distill(config: DistillConfig) -> Path:
     ``evaluations.csv``. Resuming goes on from the last checkpoint and, on the same machine, ends
     where an uninterrupted run would. Raises `ValueError` as `open_run` does.
     """
+    if not 0 < config.worth_of_others <= 1:
+        raise ValueError(
+            f"worth_of_others={config.worth_of_others} is not allowed: above 0, at most 1"
+        )
     config = open_run(config, ("states", "games", "width", "layers", "eval_every"), "states")
     torch.set_num_threads(config.threads)
     run = _Distillation(config)
@@ -117,9 +118,6 @@ class _Distillation:
             node_limit=config.node_limit,
             threads=config.threads,
         )
-        self.fields = observation_fields(rules)
-        turns = [not move.places for move in action_table(rules)]
-        self.is_turn = torch.tensor(turns, device=self.device)
         self.actions = np.zeros(config.games, np.int64)
         self.done = 0
 
@@ -153,7 +151,7 @@ class _Distillation:
         log_shares = functional.log_softmax(
             logits.float().masked_fill(words == ILLEGAL, -1e9), dim=1
         )
-        loss = self._loss(log_shares, wins.float(), words, self._may_wait(observations))
+        loss = self._loss(log_shares, wins.float(), words)
         for group in self.optimizer.param_groups:
             group["lr"] = self._learning_rate()
         self.optimizer.zero_grad()
@@ -168,28 +166,17 @@ class _Distillation:
         return float(kept[matters].float().mean()) if bool(matters.any()) else 1.0
 
     def _loss(
-        self,
-        log_shares: torch.Tensor,
-        wins: torch.Tensor,
-        words: torch.Tensor,
-        may_wait: torch.Tensor,
+        self, log_shares: torch.Tensor, wins: torch.Tensor, words: torch.Tensor
     ) -> torch.Tensor:
         kept = words == WON
         hints = torch.as_tensor(self.labelled.hints, device=self.device).clamp(min=0)[:, None]
-        is_hint = torch.zeros_like(kept).scatter(1, hints, True)
-        preferred = torch.where(may_wait, self.is_turn, is_hint)
-        worth = torch.where(preferred, 1.0, WORTH_OF_OTHERS)
+        worth = torch.full_like(log_shares, self.config.worth_of_others).scatter(1, hints, 1.0)
         share_kept = torch.logsumexp((log_shares + worth.log()).masked_fill(~kept, -1e9), dim=1)
         of_hint = log_shares.gather(1, hints)[:, 0].clamp(min=-1e9)
         of_policy = -torch.where(kept.any(dim=1), share_kept, HINT_WEIGHT * of_hint).mean()
         known = (words == WON) | (words == LOST)
         of_wins = functional.binary_cross_entropy_with_logits(wins[known], kept[known].float())
         return of_policy + WIN_WEIGHT * of_wins
-
-    def _may_wait(self, observations: torch.Tensor) -> torch.Tensor:
-        """Where cards are face down and another pass follows, bool (batch, 1)."""
-        hidden = observations[:, self.fields.unseen].any(dim=1, keepdim=True)
-        return hidden & (observations[:, self.fields.passes_left] > 0)
 
     def _learning_rate(self) -> float:
         config = self.config
