@@ -16,6 +16,7 @@ cards have been seen the solver's line is played. ``docs/decisions.md`` says wha
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from agents.agent import ActionMasks, Actions, Agent, Observations
 from agents.solver import SolverAgent
 from pyramid_env.cards import N_CARDS
-from pyramid_env.deals import draw_below, mix
+from pyramid_env.deals import mix, shuffle_places
 from pyramid_env.engine import (
     MAX_LEGAL,
     apply,
@@ -62,8 +63,7 @@ _DECISION_DTYPE = np.dtype(
         ("points", np.int64, (MAX_LEGAL,)),
         # Of the difference in points of each two moves, the squares summed over the orders.
         ("squares", np.int64, (MAX_LEGAL, MAX_LEGAL)),
-        ("cards", np.uint8, (N_CARDS,)),
-        ("order", np.uint8, (N_CARDS,)),
+        ("cards", np.uint8, (N_CARDS,)),  # the deal, in the order that was drawn last
     ],
     align=True,
 )
@@ -95,12 +95,14 @@ class SearchAgent(Agent):
         node_limit: int = 2000,
         seed: int = 0,
     ) -> None:
-        if samples < 1:
-            raise ValueError(f"samples={samples} is not allowed: 1 or more")
-        if seconds is not None and not seconds > 0:
-            raise ValueError(f"seconds={seconds} is not allowed: above 0, or None")
-        if not 1 <= node_limit <= MOST_NODES:
-            raise ValueError(f"node_limit={node_limit} is not allowed: 1 to {MOST_NODES}")
+        if not _is_whole(samples) or samples < 1:
+            raise ValueError(f"samples={samples!r} is not allowed: a whole number from 1 on")
+        if seconds is not None and not 0 < seconds < math.inf:
+            raise ValueError(f"seconds={seconds!r} is not allowed: above 0 and finite, or None")
+        if not _is_whole(node_limit) or not 1 <= node_limit <= MOST_NODES:
+            raise ValueError(
+                f"node_limit={node_limit!r} is not allowed: a whole number from 1 to {MOST_NODES}"
+            )
         self.name = "search"
         self._rules = get_rules(rules)
         self._unseen = observation_fields(self._rules).unseen
@@ -108,6 +110,11 @@ class SearchAgent(Agent):
         self._samples, self._seconds, self._node_limit = samples, seconds, node_limit
         self._seed = np.uint64(seed % 2**64)
         self._search = _Search(np.zeros(1, _DECISION_DTYPE), new_judge(self._rules))
+
+    @property
+    def n_orders(self) -> int:
+        """Orders that were tried for the last decision made with cards face down."""
+        return int(self._search.decision["n_orders"][0])
 
     def act_batch(self, observations: Observations, action_masks: ActionMasks) -> Actions:
         """Decide row by row."""
@@ -133,6 +140,10 @@ class SearchAgent(Agent):
             if time.perf_counter() >= end:
                 break
         return int(_best(rules, self._search))
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
 
 
 @kernel
@@ -164,8 +175,6 @@ def _begin(observation: Any, seed: Any, rules_array: Any, search: Any) -> None:
         decision["points"][np.uint64(i)] = 0
         for j in range(n_moves):
             decision["squares"][np.uint64(i), np.uint64(j)] = 0
-    for i in range(N_CARDS):
-        decision["order"][np.uint64(i)] = decision["cards"][np.uint64(i)]
 
 
 @kernel
@@ -175,8 +184,7 @@ def _go_on(n_orders: Any, node_limit: Any, rules_array: Any, search: Any) -> Any
     for _ in range(n_orders):
         if not _is_open(decision):
             break
-        _draw_order(decision, rules_array[0])
-        take_up_order(decision["order"], search.judge)
+        _draw_order(decision, rules_array[0], search.judge)
         _try_order(node_limit, rules_array, search)
         decision["n_orders"] += 1
         if decision["n_orders"] % _ROUND == 0:
@@ -192,21 +200,11 @@ def _is_open(decision: Any) -> Any:
 
 
 @kernel
-def _draw_order(decision: Any, rules: Any) -> None:
-    """Shuffle the face-down cards."""
-    order = decision["order"]
-    bits = np.empty(N_CARDS, np.uint64)
-    n_hidden = _0
+def _draw_order(decision: Any, rules: Any, judge: Any) -> None:
+    """Turn to another order of the face-down cards."""
     hidden = face_down_of(decision["position"], rules)
-    while hidden:
-        bits[n_hidden] = lowest(hidden)
-        hidden &= hidden - _1
-        n_hidden += _1
-    for last in range(np.int64(n_hidden) - 1, 0, -1):
-        chosen, counter = draw_below(np.uint64(last + 1), decision["counter"])
-        decision["counter"] = counter
-        a, b = bits[np.uint64(last)], bits[chosen]
-        order[a], order[b] = order[b], order[a]
+    decision["counter"] = shuffle_places(hidden, decision["counter"], decision["cards"])
+    take_up_order(decision["cards"], judge)
 
 
 @kernel
@@ -290,8 +288,7 @@ def _best_by_cards(rules: Any, search: Any) -> Any:
     decision, facts = search.decision[0], search.judge.facts[0]
     cards = np.zeros(MAX_LEGAL, np.int64)
     for _ in range(_ROUND):
-        _draw_order(decision, rules)
-        take_up_order(decision["order"], search.judge)
+        _draw_order(decision, rules, search.judge)
         for i in range(decision["n_moves"]):
             child = apply(decision["position"], np.int64(decision["actions"][np.uint64(i)]), rules)
             cards[np.uint64(i)] += _cards_by_hint(child, facts["rank_bits"], rules)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyramid_env.cards import N_CARDS, Card, card_text, scan_cards
-from pyramid_env.jit import kernel
+from pyramid_env.jit import kernel, lowest
 from pyramid_env.pyramid import N_SLOTS, Place, place_name
 
 FIRST_TRAINING_NUMBER = 2**32
@@ -34,6 +34,7 @@ _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _LOW_32 = np.uint64(0xFFFFFFFF)
+_0 = np.uint64(0)
 _1 = np.uint64(1)
 _27 = np.uint64(27)
 _30 = np.uint64(30)
@@ -69,6 +70,25 @@ def draw_below(bound: Any, counter: Any) -> Any:
         product = (mix(counter) >> _32) * bound
         if (product & _LOW_32) >= too_low:
             return product >> _32, counter
+
+
+@kernel
+def shuffle_places(places: Any, counter: Any, cards: Any) -> Any:
+    """Shuffle the cards (of uint8[52]) at some places (bits), and no others.
+
+    Every order is equally likely. Returns the counter to go on with.
+    """
+    bits = np.empty(N_CARDS, np.uint64)
+    n_places = _0
+    while places:
+        bits[n_places] = lowest(places)
+        places &= places - _1
+        n_places += _1
+    for last in range(np.int64(n_places) - 1, 0, -1):
+        chosen, counter = draw_below(np.uint64(last + 1), counter)
+        a, b = bits[np.uint64(last)], bits[chosen]
+        cards[a], cards[b] = cards[b], cards[a]
+    return counter
 
 
 @kernel
