@@ -32,7 +32,7 @@ from pyramid_env.engine import (
     apply,
     compile_rules,
     face_down_of,
-    pass_of,
+    passes_left,
     pyramid_cards_removed,
 )
 from pyramid_env.hint import hint
@@ -43,10 +43,7 @@ from pyramid_env.solver.judge import MOST_NODES, Judge, can_win, new_judge, take
 from pyramid_env.solver.moves import WIN, moves_to_try
 
 _ROUND = 8
-"""Orders between two looks at which moves are still in the race."""
-
-_CERTAIN = 3.0
-"""Standard errors by which a move must trail to be dropped, and a round's fewest orders."""
+"""Orders between two looks at which moves are still in the race, and at the clock."""
 
 _0 = np.uint64(0)
 _1 = np.uint64(1)
@@ -69,6 +66,25 @@ _DECISION_DTYPE = np.dtype(
 )
 
 
+class Weights(NamedTuple):
+    """How moves are compared; the defaults are what measured best on training deals."""
+
+    vote: int = 1
+    """Points for an order with which the game can still be won by who sees it."""
+
+    delayed: int = 1
+    """Further points if it is won by the hint until all cards have been seen, then perfectly."""
+
+    certain: float = 3.0
+    """Standard errors by which a move must trail to be dropped from the race."""
+
+    draw_on: bool = True
+    """Whether a draw is preferred of equal moves while another pass follows; else the hint's."""
+
+
+WEIGHTS = Weights()
+
+
 class _Search(NamedTuple):
     """What the kernels work with."""
 
@@ -76,6 +92,8 @@ class _Search(NamedTuple):
     """One `_DECISION_DTYPE` record."""
 
     judge: Judge
+
+    weights: Weights
 
 
 class SearchAgent(Agent):
@@ -94,6 +112,7 @@ class SearchAgent(Agent):
         seconds: float | None = None,
         node_limit: int = 2000,
         seed: int = 0,
+        weights: Weights = WEIGHTS,
     ) -> None:
         if not _is_whole(samples) or samples < 1:
             raise ValueError(f"samples={samples!r} is not allowed: a whole number from 1 on")
@@ -109,7 +128,7 @@ class SearchAgent(Agent):
         self._solver = SolverAgent(self._rules)
         self._samples, self._seconds, self._node_limit = samples, seconds, node_limit
         self._seed = np.uint64(seed % 2**64)
-        self._search = _Search(np.zeros(1, _DECISION_DTYPE), new_judge(self._rules))
+        self._search = _Search(np.zeros(1, _DECISION_DTYPE), new_judge(self._rules), weights)
 
     @property
     def n_orders(self) -> int:
@@ -188,7 +207,7 @@ def _go_on(n_orders: Any, node_limit: Any, rules_array: Any, search: Any) -> Any
         _try_order(node_limit, rules_array, search)
         decision["n_orders"] += 1
         if decision["n_orders"] % _ROUND == 0:
-            _drop_trailing(decision)
+            _drop_trailing(decision, search.weights.certain)
     return _is_open(decision)
 
 
@@ -210,23 +229,32 @@ def _draw_order(decision: Any, rules: Any, judge: Any) -> None:
 @kernel
 def _try_order(node_limit: Any, rules_array: Any, search: Any) -> None:
     """Give each move in the race its points for the order that is taken up."""
-    decision, judge = search.decision[0], search.judge
-    rules = rules_array[0]
+    decision, rules = search.decision[0], rules_array[0]
     earned = np.zeros(MAX_LEGAL, np.int64)
     racing = decision["racing"]
     while racing:
         move = lowest(racing)
         racing &= racing - _1
         child = apply(decision["position"], np.int64(decision["actions"][move]), rules)
-        if can_win(child, node_limit, rules_array, judge) == 1:
-            seen = _play_hidden(child, judge.facts[0]["rank_bits"], rules)
-            won = seen == child or can_win(seen, node_limit, rules_array, judge) == 1
-            earned[move] = 2 if won else 1
+        earned[move] = _points(child, node_limit, rules_array, search)
         decision["points"][move] += earned[move]
     for i in range(decision["n_moves"]):
         for j in range(decision["n_moves"]):
             one, other = np.uint64(i), np.uint64(j)
             decision["squares"][one, other] += (earned[one] - earned[other]) ** 2
+
+
+@kernel
+def _points(position: Any, node_limit: Any, rules_array: Any, search: Any) -> Any:
+    """What a position is worth with the order that is taken up."""
+    judge, weights, rules = search.judge, search.weights, rules_array[0]
+    if can_win(position, node_limit, rules_array, judge) != 1:
+        return 0
+    if weights.delayed == 0:
+        return weights.vote
+    seen = _play_hidden(position, judge.facts[0]["rank_bits"], rules)
+    won = seen == position or can_win(seen, node_limit, rules_array, judge) == 1
+    return weights.vote + (weights.delayed if won else 0)
 
 
 @kernel
@@ -241,7 +269,7 @@ def _play_hidden(position: Any, rank_bits: Any, rules: Any) -> Any:
 
 
 @kernel
-def _drop_trailing(decision: Any) -> None:
+def _drop_trailing(decision: Any, certain: Any) -> None:
     """Drop the moves that trail the leader for certain, by paired differences (racing).
 
     Maron and Moore, "Hoeffding Races", NIPS 1993, with standard errors instead of their bound.
@@ -255,7 +283,7 @@ def _drop_trailing(decision: Any) -> None:
         behind = np.float64(points[leader] - points[move])
         squares = np.float64(decision["squares"][leader, move])
         variance = squares - behind * behind / n_orders
-        if behind * behind > _CERTAIN**2 * max(variance, 1.0):
+        if behind * behind > certain**2 * max(variance, 1.0):
             decision["racing"] &= ~(_1 << move)
 
 
@@ -272,7 +300,7 @@ def _best(rules_array: Any, search: Any) -> Any:
     if most == 0:
         return _best_by_cards(rules, search)
     preferred = hint(position, search.judge.facts[0]["rank_bits"], rules)
-    if rules["passes"] == 0 or np.int64(pass_of(position)) + 1 < rules["passes"]:
+    if search.weights.draw_on and passes_left(position, rules) != 0:
         preferred = rules["draw_action"]
     best = np.int64(-1)
     for i in range(n_moves):
