@@ -116,9 +116,9 @@ class AgentSpec:
 def load_agent(text: str, rules: str | Rules | None = None) -> Agent:
     """The agent of a name, to play some rules.
 
-    ``random``, ``greedy``, ``solver``; ``learned``, the policy that comes with the package for the
-    rules; a preset, the policy for that one; or ``name=target``, where the target is one of these,
-    a policy file, a training run's folder, a `.zip` of Stable-Baselines3, or a
+    ``random``, ``greedy``, ``search``, ``solver``; ``learned``, the policy that comes with the
+    package for the rules; a preset, the policy for that one; or ``name=target``, where the target
+    is one of these, a policy file, a training run's folder, a `.zip` of Stable-Baselines3, or a
     ``package.module:attribute``. The attribute is an agent, a function of an observation and an
     action mask, or makes one of these when it is called, with the rules if it takes an argument.
 

@@ -97,11 +97,13 @@ class _Search(NamedTuple):
 
 
 class SearchAgent(Agent):
-    """Votes over sampled orders of the face-down cards; the same answer for the same observation.
+    """Votes over sampled orders of the face-down cards.
 
     `samples` orders a decision, or as many as `seconds` allow where that is given; fewer once the
     choice is settled. `node_limit` bounds each question to the solver (at most `MOST_NODES`); an
-    order left undecided counts as lost. Raises `ValueError` for numbers below 1.
+    order left undecided counts as lost. While cards are face down, and without `seconds`, the
+    choice depends on observation and `seed` alone. Raises `ValueError` for budgets that make no
+    sense.
     """
 
     def __init__(
@@ -198,7 +200,7 @@ def _begin(observation: Any, seed: Any, rules_array: Any, search: Any) -> None:
 
 @kernel
 def _go_on(n_orders: Any, node_limit: Any, rules_array: Any, search: Any) -> Any:
-    """Try so many orders more, or until one move is left; whether the choice is still open."""
+    """Try so many orders more, or until one move is left; whether more than one is."""
     decision = search.decision[0]
     for _ in range(n_orders):
         if not _is_open(decision):
@@ -275,21 +277,22 @@ def _drop_trailing(decision: Any, certain: Any) -> None:
     Maron and Moore, "Hoeffding Races", NIPS 1993, with standard errors instead of their bound.
     """
     points, n_orders = decision["points"], decision["n_orders"]
-    leader = np.uint64(points[: decision["n_moves"]].argmax())  # those that were dropped trail it
+    # A move that was dropped gets no more points, so it never leads again.
+    leader = np.uint64(points[: decision["n_moves"]].argmax())
     racing = decision["racing"]
     while racing:
         move = lowest(racing)
         racing &= racing - _1
         behind = np.float64(points[leader] - points[move])
         squares = np.float64(decision["squares"][leader, move])
-        variance = squares - behind * behind / n_orders
+        variance = squares - behind * behind / n_orders  # of the sum of the differences
         if behind * behind > certain**2 * max(variance, 1.0):
             decision["racing"] &= ~(_1 << move)
 
 
 @kernel
 def _best(rules_array: Any, search: Any) -> Any:
-    """The action to play; -1 when the hint, too, knows none."""
+    """The action to play; -1 when no seen card gives a move, and the hint, too, knows none."""
     decision, rules = search.decision[0], rules_array[0]
     n_moves, position = decision["n_moves"], decision["position"]
     if n_moves == 1:

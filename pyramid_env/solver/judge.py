@@ -20,7 +20,7 @@ from pyramid_env.solver.moves import WIN
 from pyramid_env.solver.solving import LONGEST_LINE
 
 UNDECIDED = -1
-"""What `can_win` returns when it has met as many positions as it may."""
+"""What `can_win` returns when it has not come to an end."""
 
 _MEMO_SIZE = 2**13
 _LARGE_SIZE = 2**13
@@ -81,9 +81,14 @@ def take_up_order(cards: Any, judge: Any) -> None:
 
 @kernel
 def can_win(position: Any, node_limit: Any, rules_array: Any, judge: Any) -> Any:
-    """1 when the goal can be reached, 0 when not, `UNDECIDED` after `node_limit` positions."""
+    """1 when the goal can be reached, 0 when not, `UNDECIDED` after `node_limit` positions.
+
+    `position` is one of the deal that was taken up last; `node_limit` is at most `MOST_NODES`. In
+    the rare case that the memo is too small for the question, that is left undecided, too.
+    """
     if is_won(position, rules_array[0]):
         return np.int64(1)
+    # It may hold up to half its size, so each question finds room for as much again.
     if 4 * judge.memo.n_stored[0] >= judge.memo.states.size:
         _forget(judge.memo)
     answer = _ask(position, min(node_limit, _SMALL_NODES), rules_array, judge, judge.small)
