@@ -84,10 +84,10 @@ def test_the_order_of_the_face_down_cards_makes_no_difference(preset: str) -> No
 def test_shuffled_places_get_every_order_equally_often_and_others_stay() -> None:
     places = [3, 30, 31, 51]
     bits = np.uint64(sum(1 << place for place in places))
-    cards = np.arange(N_CARDS, dtype=np.uint8)
     counts = dict.fromkeys(permutations(places), 0)
     counter = np.uint64(5)
     for _ in range(100 * len(counts)):
+        cards = np.arange(N_CARDS, dtype=np.uint8)
         counter = np.uint64(shuffle_places(bits, counter, cards))
         counts[tuple(cards[places].tolist())] += 1
         others = np.delete(cards, places)

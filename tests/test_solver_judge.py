@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_search import SAMPLES, random_rules, sample
+from positions import game_at
 
 from pyramid_env.cards import N_CARDS
 from pyramid_env.deals import Deal, shuffle_places
@@ -91,6 +92,18 @@ def test_one_judge_answers_for_many_orders_of_the_hidden_cards(preset: str) -> N
             assert answer in (UNDECIDED, expected)
             answers.add(answer)
     assert {0, 1} <= answers
+
+
+def test_nothing_is_kept_of_the_deal_before() -> None:
+    """Two pyramids of the same shape with the same card outside, of which one is lost."""
+    won = game_at({"A1": "8D", "B1": "5C", "B2": "8C"}, "5D 2C")
+    lost = game_at({"A1": "5C", "B1": "8C", "B2": "8D"}, "5D 2C")
+    judge, rules = new_judge(Rules()), compile_rules(Rules())
+    answers = []
+    for game in (lost, won, lost):
+        take_up(game.deal.array, judge)
+        answers.append(int(can_win(np.uint64(game.position), MOST_NODES, rules, judge)))
+    assert answers == [0, 1, 0]
 
 
 def test_a_won_position_is_won() -> None:
