@@ -50,7 +50,7 @@ class LookFirst(Agent):
     def act_batch(self, observations: Observations, action_masks: ActionMasks) -> Actions:
         """Row by row."""
         hidden = observations[:, self._unseen].any(axis=1)
-        actions = np.full(len(hidden), self._draw)
+        actions = np.full(len(observations), self._draw)
         actions[~hidden] = self._solver.act_batch(observations[~hidden], action_masks[~hidden])
         return actions
 
