@@ -15,7 +15,7 @@ from agents.baselines import GreedyAgent, RandomAgent
 from agents.learned import POLICY_FORMAT, LearnedAgent, read_policy, write_policy
 from agents.network import PolicyConfig
 from agents.playing import AgentError, play_deals
-from agents.registry import load_agent
+from agents.registry import WEIGHTS, load_agent
 from agents.solver import SolverAgent
 from pyramid_env import PRESETS, Deal, Game, PyramidVectorEnv, Rules, solve
 from pyramid_env.observation import observation_fields
@@ -307,6 +307,16 @@ def test_the_network_does_not_tell_apart_ranks_that_play_alike() -> None:
 def test_a_missing_policy_file_is_named() -> None:
     with pytest.raises(FileNotFoundError, match="nowhere"):
         load_agent("mine=nowhere.safetensors")
+
+
+def test_the_shipped_policies_are_small_and_each_for_its_preset() -> None:
+    files = sorted(WEIGHTS.glob("*.safetensors"))
+    assert "kawu" in [file.stem for file in files]
+    assert sum(file.stat().st_size for file in files) <= 5_000_000
+    card = (WEIGHTS / "README.md").read_text(encoding="utf-8")
+    for file in files:
+        assert read_policy(file)[0].rules == PRESETS[file.stem]
+        assert f"`{file.name}`" in card
 
 
 def test_the_shipped_policy_wins_far_more_than_random_play_on_held_out_deals() -> None:
