@@ -217,7 +217,7 @@ def test_limits_leave_true_bounds() -> None:
 
 
 def test_the_time_limit_is_kept() -> None:
-    game = Game(223, "par")
+    game = Game(80, "tuts-tomb")
     solve(game, node_limit=1000)  # kernels are compiled now
     started = time.perf_counter()
     solution = solve(game, time_limit=0.05)
