@@ -20,6 +20,7 @@ from agents.baselines import RandomAgent
 from agents.playing import PlayedGame, ask, play_deals
 from agents.registry import AgentSpec, group_of
 from agents.results import (
+    CURVE_FILE,
     LOCK_FILE,
     SETTINGS_FILE,
     Entry,
@@ -76,7 +77,7 @@ def evaluate(
     with locked(folder / LOCK_FILE, "evaluation"):
         _begin(folder, settings, entries)
         for spec in specs:
-            if (Path(spec.target) / "evaluations.csv").is_file():
+            if (Path(spec.target) / CURVE_FILE).is_file():
                 keep_curve(folder, spec.name, Path(spec.target))
         # The workers find the kernels compiled, which all of them would else do at once.
         find_optima(settings, settings.deals[:1], None)

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from agents.charts import draw_charts, headline
 from agents.comparison import AgentFigures, Comparison, Estimate, GroupFigures, PairFigures
-from pyramid_env.files import replacing
+from pyramid_env.files import replacing, write_text
 
 # What the columns say, for the reader of a table: deals won, the Wilson interval of that share,
 # winnable deals won, mean pyramid cards removed, mean cards short of the optimum, median number of
@@ -74,8 +74,7 @@ def write_report(comparison: Comparison, out: Path) -> list[Path]:
         "report.md": markdown(comparison, charts),
     }
     for name, text in texts.items():
-        with replacing(out / name) as draft:
-            draft.write_text(text, encoding="utf-8")
+        write_text(out / name, text)
     return [out / name for name in (*texts, *charts)]
 
 

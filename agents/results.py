@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from agents.versions import package_versions
 from pyramid_env.deals import FIRST_TRAINING_NUMBER
-from pyramid_env.files import replacing
+from pyramid_env.files import replacing, write_text
 from pyramid_env.rules import Rules
 
 SETTINGS_FILE = "evaluation.json"
@@ -29,6 +29,9 @@ LOCK_FILE = "evaluation.lock"
 FORMAT = "pyramid-env evaluation 1"
 
 OPTIMA_COLUMNS = ("deal", "winnable", "most_cards")
+CURVE_FILE = "evaluations.csv"
+"""The learning curve in a training run's folder."""
+
 GAME_COLUMNS = ("deal", "won", "cards", "losing_move", "seconds", "error", "moves")
 CURVE_COLUMNS = ("steps", "win_rate", "mean_cards")
 
@@ -275,8 +278,7 @@ def write_settings(folder: Path, settings: Settings, entries: Iterable[Entry]) -
         "versions": settings.versions,
         "agents": [dataclasses.asdict(entry) for entry in entries],
     }
-    with replacing(folder / SETTINGS_FILE) as draft:
-        draft.write_text(json.dumps(asked, indent=2) + "\n", encoding="utf-8")
+    write_text(folder / SETTINGS_FILE, json.dumps(asked, indent=2) + "\n")
 
 
 def read_settings(folder: Path) -> tuple[Settings, tuple[Entry, ...]] | None:
@@ -298,7 +300,7 @@ def read_settings(folder: Path) -> tuple[Settings, tuple[Entry, ...]] | None:
 
 def keep_curve(folder: Path, name: str, run: Path) -> None:
     """Copy a training run's learning curve. Raises `ValueError` where it has none."""
-    source = run / "evaluations.csv" if run.is_dir() else run
+    source = run / CURVE_FILE if run.is_dir() else run
     if not source.is_file():
         raise ValueError(f"no learning curve {source}: name a training run's folder")
     read_curve(source)

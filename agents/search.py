@@ -39,7 +39,15 @@ from pyramid_env.hint import hint
 from pyramid_env.jit import kernel, lowest
 from pyramid_env.observation import decode, observation_fields
 from pyramid_env.rules import Rules, get_rules
-from pyramid_env.solver.judge import MOST_NODES, Judge, can_win, new_judge, take_up, take_up_order
+from pyramid_env.solver.judge import (
+    MOST_NODES,
+    WON,
+    Judge,
+    can_win,
+    new_judge,
+    take_up,
+    take_up_order,
+)
 from pyramid_env.solver.moves import WIN, moves_to_try
 
 _ROUND = 8
@@ -250,12 +258,12 @@ def _try_order(node_limit: Any, rules_array: Any, search: Any) -> None:
 def _points(position: Any, node_limit: Any, rules_array: Any, search: Any) -> Any:
     """What a position is worth with the order that is taken up."""
     judge, weights, rules = search.judge, search.weights, rules_array[0]
-    if can_win(position, node_limit, rules_array, judge) != 1:
+    if can_win(position, node_limit, rules_array, judge) != WON:
         return 0
     if weights.delayed == 0:
         return weights.vote
     seen = _play_hidden(position, judge.facts[0]["rank_bits"], rules)
-    won = seen == position or can_win(seen, node_limit, rules_array, judge) == 1
+    won = seen == position or can_win(seen, node_limit, rules_array, judge) == WON
     return weights.vote + (weights.delayed if won else 0)
 
 

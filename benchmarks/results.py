@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import tyro
 
-from pyramid_env.files import replacing
+from pyramid_env.files import write_text
 
 Arguments = TypeVar("Arguments")
 
@@ -37,8 +37,7 @@ def save_section(title: str, text: str, libraries: Sequence[str]) -> None:
     old = RESULTS.read_text("utf-8") if RESULTS.exists() else _TITLE
     sections = re.split(r"(?m)^(?=## )", old)
     others = [one.rstrip() + "\n" for one in sections if not one.startswith(f"## {title}\n")]
-    with replacing(RESULTS) as draft:
-        draft.write_text("\n".join([others[0], *sorted([*others[1:], section])]), "utf-8")
+    write_text(RESULTS, "\n".join([others[0], *sorted([*others[1:], section])]))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

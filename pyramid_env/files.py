@@ -27,3 +27,9 @@ def replacing(path: Path) -> Iterator[Path]:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, UTF-8, whole or not at all."""
+    with replacing(path) as draft:
+        draft.write_text(text, encoding="utf-8")

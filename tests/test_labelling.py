@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.training.labelling import ILLEGAL, LOST, UNDECIDED, WON, LabelledGames
+from agents.training.labelling import ILLEGAL, LabelledGames
 from pyramid_env import PRESETS, Deal, Game, Rules
 from pyramid_env.deals import FIRST_HELD_OUT_NUMBER, FIRST_TRAINING_NUMBER, training_number
 from pyramid_env.engine import Position
 from pyramid_env.observation import observe
 from pyramid_env.solver import solve
+from pyramid_env.solver.judge import LOST, UNDECIDED, WON
 
 
 def start(rules: Rules, **settings: int) -> LabelledGames:

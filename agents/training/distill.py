@@ -22,11 +22,12 @@ import torch
 from rich.progress import Progress
 from torch.nn import functional
 
-from agents.training.labelling import ILLEGAL, LOST, WON, LabelledGames
+from agents.training.labelling import ILLEGAL, LabelledGames
 from agents.training.network import PolicyNet
 from agents.training.run import (
     Keeper,
     RunConfig,
+    check_longer,
     find_device,
     load_checkpoint,
     open_run,
@@ -36,6 +37,7 @@ from agents.training.run import (
     start_from,
 )
 from pyramid_env.rules import get_rules
+from pyramid_env.solver.judge import LOST, WON
 
 HINT_WEIGHT = 0.3
 """What imitating the hint counts in lost positions, against a choice that matters."""
@@ -90,8 +92,7 @@ def train_distill(config: DistillConfig) -> Path:
     run = _Distillation(config)
     if config.resume:
         run.load()
-    if run.done >= config.states:
-        raise ValueError(f"the run has seen {run.done} states already: ask for more than that")
+    check_longer(run.done, config.states, "states")
     with progress_bars() as progress:
         run.go_on(progress)
     return config.out / "best.safetensors"
@@ -172,7 +173,7 @@ class _Distillation:
         hints = torch.as_tensor(self.labelled.hints, device=self.device).clamp(min=0)[:, None]
         worth = torch.full_like(log_shares, self.config.worth_of_others).scatter(1, hints, 1.0)
         share_kept = torch.logsumexp((log_shares + worth.log()).masked_fill(~kept, -1e9), dim=1)
-        of_hint = log_shares.gather(1, hints)[:, 0].clamp(min=-1e9)
+        of_hint = log_shares.gather(1, hints)[:, 0]
         of_policy = -torch.where(kept.any(dim=1), share_kept, HINT_WEIGHT * of_hint).mean()
         known = (words == WON) | (words == LOST)
         of_wins = functional.binary_cross_entropy_with_logits(wins[known], kept[known].float())

@@ -26,10 +26,10 @@ from pyramid_env.hint import hint
 from pyramid_env.jit import kernel
 from pyramid_env.observation import LAYOUT_DTYPE, encode, lay_out, observation_size
 from pyramid_env.rules import Rules
-from pyramid_env.solver.judge import can_win, new_judge, take_up
+from pyramid_env.solver.judge import LOST, WON, can_win, new_judge, take_up
 
-WON, LOST, UNDECIDED, ILLEGAL = 1, 0, -1, -2
-"""The word on a move: the game can still be won after it, cannot, not found out, no such move."""
+ILLEGAL = -2
+"""Stands where there is no such move; the solver's words are `WON`, `LOST` and `UNDECIDED`."""
 
 _1000 = np.uint64(1000)
 

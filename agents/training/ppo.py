@@ -19,6 +19,7 @@ from agents.training.network import RankPolicy, TokenExtractor
 from agents.training.run import (
     Keeper,
     RunConfig,
+    check_longer,
     load_checkpoint,
     open_run,
     policy_config,
@@ -87,8 +88,7 @@ def train_ppo(config: PPOConfig) -> Path:
     torch.set_num_threads(config.threads)
     model = make_model(config)
     done = resume(model, config.out) if config.resume else 0
-    if done >= config.steps:
-        raise ValueError(f"the run has done {done} steps already: ask for more than that")
+    check_longer(done, config.steps, "steps")
     model.set_logger(configure(str(config.out / "tensorboard"), ["tensorboard"]))
     with progress_bars() as progress:
         keeper = RunKeeper(config, progress)

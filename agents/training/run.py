@@ -21,10 +21,11 @@ from rich.progress import (
 from agents.learned import LearnedAgent, Weights, read_policy, write_policy
 from agents.network import PolicyConfig
 from agents.playing import play_deals
+from agents.results import CURVE_COLUMNS, CURVE_FILE, read_curve
 from agents.training.network import PolicyNet
 from agents.versions import package_versions
 from pyramid_env.deals import FIRST_HELD_OUT_NUMBER
-from pyramid_env.files import replacing
+from pyramid_env.files import replacing, write_text
 from pyramid_env.observation import Information
 from pyramid_env.rules import get_rules
 
@@ -100,6 +101,12 @@ def open_run(config: Config, counts: tuple[str, ...], lengthened_by: str) -> Con
     return config
 
 
+def check_longer(done: int, length: int, unit: str) -> None:
+    """Raise `ValueError` where a resumed run has nothing left to do."""
+    if done >= length:
+        raise ValueError(f"the run has done {done} {unit} already: ask for more than that")
+
+
 def policy_config(config: RunConfig, information: Information = "fair") -> PolicyConfig:
     """The network that a run trains."""
     return PolicyConfig(
@@ -135,13 +142,11 @@ class Keeper:
     def __init__(self, out: Path, eval_deals: int, progress: Progress) -> None:
         self.out = out
         self.progress = progress
-        self.curve = out / "evaluations.csv"
+        self.curve = out / CURVE_FILE
         self._deals = range(FIRST_HELD_OUT_NUMBER, FIRST_HELD_OUT_NUMBER + eval_deals)
 
     def keep(self, done: int, unit: str, policy: PolicyConfig, weights: Weights) -> None:
         """Let the policy play, add a line to the curve, and write it; `done` counts `unit`."""
-        if not self.curve.exists():
-            write_text(self.curve, "steps,win_rate,mean_cards\n")
         games, _ = play_deals(LearnedAgent(policy, weights), self._deals, policy.rules)
         win_rate = sum(game.won for game in games) / len(games)
         mean_cards = sum(game.cards for game in games) / len(games)
@@ -150,18 +155,17 @@ class Keeper:
             f" {mean_cards:.2f} cards removed"
         )
         rows = self._rows_before(done)
-        best_before = max((row[1:] for row in rows), default=(-1.0, -1.0))
+        best_before = max((row[1:] for row in rows), default=[-1.0, -1.0])
         lines = [f"{int(row[0])},{row[1]:.4f},{row[2]:.3f}" for row in rows]
         lines.append(f"{done},{win_rate:.4f},{mean_cards:.3f}")
-        write_text(self.curve, "\n".join(["steps,win_rate,mean_cards", *lines]) + "\n")
+        write_text(self.curve, "\n".join([",".join(CURVE_COLUMNS), *lines]) + "\n")
         write_policy(self.out / "policy.safetensors", policy, weights)
-        if (win_rate, mean_cards) > best_before:
+        if [win_rate, mean_cards] > best_before:
             write_policy(self.out / "best.safetensors", policy, weights)
 
-    def _rows_before(self, done: int) -> list[tuple[float, ...]]:
+    def _rows_before(self, done: int) -> list[list[float]]:
         """The curve so far; what came after the checkpoint that a run was resumed from goes."""
-        lines = self.curve.read_text().splitlines()[1:]
-        rows = [tuple(map(float, line.split(","))) for line in lines]
+        rows = read_curve(self.curve).tolist() if self.curve.exists() else []
         return [row for row in rows if row[0] < done]
 
 
@@ -178,9 +182,3 @@ def load_checkpoint(out: Path, device: torch.device) -> dict[str, Any]:
         raise ValueError(f"nothing to resume: {path} does not exist")
     state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
     return state
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    with replacing(path) as draft:
-        draft.write_text(text, encoding="utf-8")

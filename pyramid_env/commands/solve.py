@@ -22,7 +22,7 @@ from pyramid_env.commands.arguments import (
 )
 from pyramid_env.commands.deal_lists import STDIN, ListedDeal, deals_of_words, read_deals
 from pyramid_env.deals import Deal
-from pyramid_env.files import replacing
+from pyramid_env.files import write_text
 from pyramid_env.game import Game
 from pyramid_env.pyramid import N_SLOTS
 from pyramid_env.rules import PRESETS, Rules
@@ -83,8 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is None:
         sys.stdout.write(text)
     else:
-        with replacing(arguments.output) as draft:
-            draft.write_text(text, encoding="utf-8")
+        write_text(arguments.output, text)
     return 0
 
 

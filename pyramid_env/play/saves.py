@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pyramid_env.deals import Deal, random_deal
-from pyramid_env.files import replacing
+from pyramid_env.files import write_text
 from pyramid_env.game import Game
 from pyramid_env.play.session import Session
 from pyramid_env.pyramid import N_SLOTS
@@ -116,8 +116,7 @@ def open_or_begin(
 
 def _write(path: Path, content: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as draft:
-        draft.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(content, indent=1) + "\n")
 
 
 def _read(path: Path, convert: Callable[[Any], Value]) -> Value:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyramid_env.actions import Move, action_table
 from pyramid_env.cards import Card, card_face
 from pyramid_env.deals import Deal
-from pyramid_env.files import replacing
+from pyramid_env.files import write_text
 from pyramid_env.game import Game
 from pyramid_env.rules import Rules, rules_text
 from pyramid_env.solver import DEFAULT_NODE_LIMIT, Analysis, analyse
@@ -60,8 +60,7 @@ def write_replay(
             for number in range(len(analysis.moves))
         ],
     }
-    with replacing(Path(path)) as draft:
-        draft.write_text(_filled(title, data), encoding="utf-8")
+    write_text(Path(path), _filled(title, data))
 
 
 def _filled(title: str, data: dict[str, Any]) -> str:

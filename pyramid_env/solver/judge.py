@@ -19,14 +19,12 @@ from pyramid_env.solver.facts import FACTS_DTYPE, meeting_of, write_facts
 from pyramid_env.solver.moves import WIN
 from pyramid_env.solver.solving import LONGEST_LINE
 
-UNDECIDED = -1
-"""What `can_win` returns when it has not come to an end."""
+WON, LOST, UNDECIDED = 1, 0, -1
+"""What `can_win` returns: the goal can be reached, cannot, or it has not come to an end."""
 
 _MEMO_SIZE = 2**13
 _LARGE_SIZE = 2**13
 _SMALL_NODES = 200  # more than most positions need, and the small table is cleared in no time
-
-_0 = np.uint64(0)
 
 
 class Judge(NamedTuple):
@@ -69,8 +67,8 @@ MOST_NODES = _LARGE_SIZE // 2 - 1
 @kernel
 def take_up(cards: Any, judge: Any) -> None:
     """Turn to a deal, by its cards (uint8[52])."""
-    write_facts(cards, judge.meeting, judge.facts)
-    _forget(judge.memo)
+    take_up_order(cards, judge)
+    relaxation.forget(judge.memo)
 
 
 @kernel
@@ -81,16 +79,16 @@ def take_up_order(cards: Any, judge: Any) -> None:
 
 @kernel
 def can_win(position: Any, node_limit: Any, rules_array: Any, judge: Any) -> Any:
-    """1 when the goal can be reached, 0 when not, `UNDECIDED` after `node_limit` positions.
+    """`WON` or `LOST`, or `UNDECIDED` after `node_limit` positions.
 
     `position` is one of the deal that was taken up last; `node_limit` is at most `MOST_NODES`. In
     the rare case that the memo is too small for the question, that is left undecided, too.
     """
     if is_won(position, rules_array[0]):
-        return np.int64(1)
+        return np.int64(WON)
     # It may hold up to half its size, so each question finds room for as much again.
     if 4 * judge.memo.n_stored[0] >= judge.memo.states.size:
-        _forget(judge.memo)
+        relaxation.forget(judge.memo)
     answer = _ask(position, min(node_limit, _SMALL_NODES), rules_array, judge, judge.small)
     if answer == UNDECIDED and node_limit > _SMALL_NODES:
         answer = _ask(position, node_limit, rules_array, judge, judge.large)
@@ -105,10 +103,3 @@ def _ask(position: Any, node_limit: Any, rules_array: Any, judge: Any, room: Any
     if search.go_on(node_limit, *setting) != search.DONE:
         return np.int64(UNDECIDED)
     return np.int64(room.progress[0]["best"])
-
-
-@kernel
-def _forget(memo: Any) -> None:
-    for i in range(memo.states.size):
-        memo.states[np.uint64(i)]["pyramid"] = _0
-    memo.n_stored[0] = 0

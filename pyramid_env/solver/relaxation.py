@@ -91,11 +91,12 @@ def new_memo(size: int = _FIRST_SIZE) -> Memo:
     )
 
 
-def cleared(memo: Memo) -> Memo:
-    """The memo, with nothing in it."""
-    memo.states.view(np.uint64).fill(0)
+@kernel
+def forget(memo: Any) -> None:
+    """Leave nothing in a memo."""
+    for i in range(memo.states.size):
+        memo.states[np.uint64(i)]["pyramid"] = _0
     memo.n_stored[0] = 0
-    return memo
 
 
 def grown(memo: Memo) -> Memo:

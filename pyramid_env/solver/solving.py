@@ -149,7 +149,8 @@ class _Run:
 def _search(run: _Run, position: np.uint64, objective: Objective) -> Solution:
     """Search until the answer is proved or a limit is reached."""
     question = _QUESTIONS[objective]
-    under_way, memo = _workspace.search, relaxation.cleared(_workspace.memo)
+    under_way, memo = _workspace.search, _workspace.memo
+    relaxation.forget(memo)
     setting = question, _workspace.facts, compile_rules(run.rules)
     while search.begin(position, *setting, under_way, memo) == search.MEMO_FULL:
         memo = relaxation.grown(memo)
