@@ -1,8 +1,7 @@
 """Learn from the exact solver: which moves keep the win.
 
 The states and the solver's words on them come from `agents.training.labelling`, fresh ones for
-each step: labelling takes a fifth of the time of learning, so none is kept or met twice. Two heads
-learn:
+each step: labelling takes a sixth of the time, so none is kept or met twice. Two heads learn:
 
 - the policy, that its choice is among the moves that keep the win. Most often several do, and a
   student left free among them drifts into positions where one slip loses. So it is drawn to the
