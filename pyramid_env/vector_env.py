@@ -164,6 +164,12 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
         self._check_begun()
         return self._episodes.states["position"].copy()
 
+    @property
+    def cards(self) -> NDArray[np.uint8]:
+        """The deals as uint8[num_envs, 52], hidden cards included, as `Deal.cards` has them."""
+        self._check_begun()
+        return self._episodes.states["cards"].copy()
+
     def deals(self) -> list[Deal]:
         """The deals being played."""
         self._check_begun()

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -60,9 +60,6 @@ class DistillConfig(RunConfig):
 
     learning_rate: float = 1e-3
     """Step size at its highest; it falls to nothing, as a cosine does."""
-
-    precision: Literal["float32", "bfloat16"] = "bfloat16"
-    """Numbers of the matrix products; bfloat16 is faster where the processor knows it."""
 
     worth_of_others: float = 0.2
     """What a move that keeps the win is worth to the policy; the hint's is worth 1."""

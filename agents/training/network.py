@@ -75,17 +75,21 @@ class PolicyNet(nn.Module):
 class TokenExtractor(BaseFeaturesExtractor):
     """The network up to its heads: observations to (batch, `N_TOKENS` * width + size).
 
-    The observation comes last, since the action head needs it.
+    The observation comes last, since the action head needs it. `precision` is that of the products.
     """
 
-    def __init__(self, observation_space: Space[Any], config: PolicyConfig) -> None:
+    def __init__(
+        self, observation_space: Space[Any], config: PolicyConfig, precision: str = "float32"
+    ) -> None:
         size = int(np.prod(observation_space.shape or ()))
         super().__init__(observation_space, N_TOKENS * config.width + size)
         self.net = PolicyNet(config)
+        self._coarse = precision == "bfloat16"
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """(batch, size) to (batch, `features_dim`)."""
-        tokens = self.net.tokens(observations).flatten(1)
+        with torch.autocast(observations.device.type, torch.bfloat16, enabled=self._coarse):
+            tokens = self.net.tokens(observations).float().flatten(1)
         return torch.cat([tokens, observations.to(tokens.dtype)], dim=1)
 
 

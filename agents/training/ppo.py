@@ -27,6 +27,7 @@ from agents.training.run import (
     save_checkpoint,
     start_from,
 )
+from agents.training.shaping import ShapedVecEnv
 from pyramid_env.integrations.sb3 import PyramidVecEnv
 from pyramid_env.observation import Information
 
@@ -41,8 +42,9 @@ class PPOConfig(RunConfig):
     information: Information = "fair"
     """The view: fair, or thoughtful to train a privileged agent."""
 
-    reward: Literal["cards", "win"] = "cards"
-    """What a move earns: goal cards removed, or 1 for winning."""
+    reward: Literal["cards", "win", "shaped"] = "shaped"
+    """What a move earns: goal cards removed, 1 for winning, or that and the solver's word as a
+    potential (`agents.training.shaping`)."""
 
     envs: int = 256
     """Games played side by side."""
@@ -102,13 +104,10 @@ def train_ppo(config: PPOConfig) -> Path:
 
 def make_model(config: PPOConfig) -> MaskablePPO:
     """A fresh model with its environment."""
-    env = PyramidVecEnv(
-        config.envs, config.rules, information=config.information, reward=config.reward
-    )
     start = config.learning_rate
     model = MaskablePPO(
         RankPolicy,
-        env,
+        _make_games(config),
         learning_rate=lambda remaining: start * remaining,
         n_steps=config.rollout,
         batch_size=config.batch,
@@ -120,12 +119,22 @@ def make_model(config: PPOConfig) -> MaskablePPO:
         device=config.device,
         policy_kwargs={
             "features_extractor_class": TokenExtractor,
-            "features_extractor_kwargs": {"config": policy_config(config, config.information)},
+            "features_extractor_kwargs": {
+                "config": policy_config(config, config.information),
+                "precision": config.precision,
+            },
             "net_arch": [],
         },
     )
     start_from(net_of(model), config.start_from)
     return model
+
+
+def _make_games(config: PPOConfig) -> PyramidVecEnv:
+    view = config.information
+    if config.reward == "shaped":
+        return ShapedVecEnv(config.envs, config.rules, gamma=config.gamma, information=view)
+    return PyramidVecEnv(config.envs, config.rules, information=view, reward=config.reward)
 
 
 def net_of(model: MaskablePPO) -> Any:
