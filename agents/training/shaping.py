@@ -1,9 +1,9 @@
 """The solver's word as a potential: a win that is thrown away costs at the very move that does it.
 
 Ng, Harada and Russell, "Policy Invariance under Reward Transformations", ICML 1999. The potential
-of a position is 1 where the solver finds that its deal, hidden cards included, can still be won. What a policy is best
-at does not change by it, whatever the student can see; what changes is that it need not find out
-over thirty moves which of them lost.
+of a position is 1 where the solver finds that its deal, hidden cards included, can still be won.
+Which policy is best does not change by it, whatever the student can see; what changes is that it
+need not find out which of thirty moves lost.
 """
 
 from __future__ import annotations
