@@ -23,6 +23,7 @@ from pyramid_env import PRESETS, Game, PyramidVectorEnv, Rules, sample_actions, 
 from pyramid_env.actions import action_table
 from pyramid_env.engine import ALL_CARDS
 from pyramid_env.observation import observe
+from pyramid_env.rules import get_rules
 from pyramid_env.solver import Status
 
 MIB = 2**20
@@ -165,11 +166,12 @@ class Followed:
 
 def run_soak(arguments: Soak) -> int:
     """Play all presets alike; the first step that breaks a rule ends it with an error."""
-    each = -(-arguments.steps // len(PRESETS))
+    presets = distinct(PRESETS)
+    each = -(-arguments.steps // len(presets))
     rows = []
-    for name, rules in PRESETS.items():
+    for name in presets:
         started = time.process_time()
-        counts = soak(rules, each, arguments)
+        counts = soak(PRESETS[name], each, arguments)
         cells = [f"{count:,}" for count in counts]
         rows.append([f"`{name}`", *cells, f"{time.process_time() - started:.0f}"])
         show_progress(f"{name}: {cells[0]} steps")
@@ -260,6 +262,11 @@ def look_at(
     return n_rows
 
 
+def distinct(names: Iterable[str]) -> list[str]:
+    """Presets without those whose rules came before under another name."""
+    return list({get_rules(name): name for name in reversed([*names])}.values())[::-1]
+
+
 def ensure(is_right: bool, message: str) -> None:
     """Raise `AssertionError` for what is wrong, also where Python drops assertions."""
     if not is_right:
@@ -272,7 +279,7 @@ def run_solver(arguments: Solver) -> int:
     head = ("rules", "deals", "proved", "won", "most positions", "CPU s", "memory", "bound")
     print("\n".join(table(head, []).splitlines()), flush=True)
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-        for name in arguments.rules:
+        for name in distinct(arguments.rules):
             cells, trouble = pool.apply(solve_all, (name, arguments.deals))
             print("| " + " | ".join(cells) + " |", flush=True)
             found += trouble
