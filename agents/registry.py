@@ -128,8 +128,9 @@ def load_agent(text: str, rules: str | Rules | None = None) -> Agent:
     ``random``, ``greedy``, ``search``, ``solver``; ``learned``, the policy that comes with the
     package for the rules; a preset, the policy for that one; or ``name=target``, where the target
     is one of these, a policy file, a training run's folder, ``trusted:`` and a `.zip` of
-    Stable-Baselines3 (loading that runs code from it), or a ``package.module:attribute``. The attribute is an agent, a function of an observation and an
-    action mask, or makes one of these when it is called, with the rules if it takes an argument.
+    Stable-Baselines3 (loading that runs code from it), or a ``package.module:attribute``. The
+    attribute is an agent, a function of an observation and an action mask, or makes one of these
+    when it is called, with the rules if it takes an argument.
 
     Without rules it plays the preset that is named, or else ``kawu``. Raises `ValueError` for an
     unknown name or something that is no agent, and `FileNotFoundError` for a missing file.

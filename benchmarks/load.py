@@ -237,7 +237,11 @@ def check_replay(
     ensure(replayed.position == int(positions[game.row]), f"another end: {what}")
     ensure(replayed.is_won == bool(infos["is_success"][game.row]), f"another winner: {what}")
     ensure(replayed.is_won or replayed.is_lost, f"not over: {what}")
-    counted = replayed.score if rules.goal == "pyramid" else 52 - (replayed.position & int(ALL_CARDS)).bit_count()
+    counted = (
+        replayed.score
+        if rules.goal == "pyramid"
+        else 52 - (replayed.position & int(ALL_CARDS)).bit_count()
+    )
     ensure(game.total == counted, f"rewards {game.total}, not {counted}: {what}")
 
 

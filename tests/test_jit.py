@@ -379,9 +379,7 @@ def test_a_folder_that_cannot_hold_files_costs_compiling_and_nothing_else(
     assert answer == all_callers(4, "compiled") | {"folder": os.devnull}
 
 
-def test_code_that_could_not_be_written_whole_leaves_no_file(
-    install: Path, tmp_path: Path
-) -> None:
+def test_code_that_could_not_be_written_whole_leaves_no_file(install: Path, tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (1000, 1000))
     child = start_child(install, tmp_path / "cache", preexec_fn=limit)

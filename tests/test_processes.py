@@ -64,7 +64,9 @@ def test_the_solver_and_environments_share_the_threads_of_a_process() -> None:
     alone = [solve_batch(range(40), rules, jobs=1) for rules in ("kawu", "classic")]
     games = play(PyramidVectorEnv(100), seed=1)
     with ThreadPoolExecutor(3) as pool:
-        solved = [pool.submit(solve_batch, range(40), rules, jobs=2) for rules in ("kawu", "classic")]
+        solved = [
+            pool.submit(solve_batch, range(40), rules, jobs=2) for rules in ("kawu", "classic")
+        ]
         played = pool.submit(play, PyramidVectorEnv(100), 1)
         for one, other in zip(alone, solved, strict=True):
             assert [s.moves for s in one] == [s.moves for s in other.result()]

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from stopping import no_file_longer_than
 
 import evaluate
 import train
-from agents.evaluation import evaluate as run_evaluation
-from agents.registry import AgentSpec
-from agents.results import Settings
-from agents.training.distill import DistillConfig, train_distill
 from agents.training.run import LOCK_FILE
 from pyramid_env.__main__ import main
 from pyramid_env.files import replacing
-from pyramid_env.rules import Rules
-from pyramid_env.workers import WorkerDied, Workers, locked
+from pyramid_env.workers import locked
 
 TINY = "--width=16 --layers=1 --eval-deals=4 --device=cpu"
 PROGRAMS: dict[str, str] = {
@@ -46,7 +39,9 @@ def run(name: str, out: Path, *more: str) -> int:
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
-    paths = [path for path in folder.rglob("*") if path.is_file() and "tensorboard" not in str(path)]
+    paths = [
+        path for path in folder.rglob("*") if path.is_file() and "tensorboard" not in str(path)
+    ]
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
@@ -107,9 +102,10 @@ def test_a_folder_that_may_not_be_written_is_named(
 def test_a_folder_in_which_another_is_at_work_is_left_alone(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lock, what = {"sweep": ("sweep.lock", "sweep"), "evaluate": ("evaluation.lock", "evaluation")}.get(
-        name, (LOCK_FILE, "training run")
-    )
+    lock, what = {
+        "sweep": ("sweep.lock", "sweep"),
+        "evaluate": ("evaluation.lock", "evaluation"),
+    }.get(name, (LOCK_FILE, "training run"))
     with locked(tmp_path / lock, what):
         assert run(name, tmp_path) == 2
         assert last_line(capsys).endswith(f": another {what} is at work in {tmp_path}")

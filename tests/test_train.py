@@ -193,7 +193,7 @@ def test_a_folder_is_never_overwritten_and_nothing_is_resumed_from_nothing(
     tiny: RunConfig, tmp_path: Path
 ) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(ValueError, match="holds notes.txt and no training run"):
+    with pytest.raises(ValueError, match=r"holds notes\.txt and no training run"):
         train(dataclasses.replace(tiny, out=tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
     with pytest.raises(ValueError, match="nothing to resume"):
