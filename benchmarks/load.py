@@ -21,8 +21,10 @@ from results import peak_memory, table
 
 from pyramid_env import PRESETS, Game, PyramidVectorEnv, Rules, sample_actions, solve_batch
 from pyramid_env.actions import action_table
-from pyramid_env.engine import ALL_CARDS
+from pyramid_env.cards import N_CARDS
+from pyramid_env.engine import ALL_CARDS, PYRAMID
 from pyramid_env.observation import observe
+from pyramid_env.pyramid import N_SLOTS
 from pyramid_env.rules import get_rules
 from pyramid_env.solver import Status
 
@@ -163,6 +165,20 @@ class Followed:
     moves: list[int] = field(default_factory=list)
     total: float = 0.0
 
+    def take(
+        self,
+        was_over: NDArray[np.bool_],
+        actions: NDArray[np.int64],
+        rewards: NDArray[np.float64],
+        infos: dict[str, Any],
+    ) -> None:
+        """Note a step, which begins the next game where the last one was over."""
+        if was_over[self.row]:
+            self.number, self.moves, self.total = int(infos["deal_number"][self.row]), [], 0.0
+        else:
+            self.moves.append(int(actions[self.row]))
+            self.total += float(rewards[self.row])
+
 
 def run_soak(arguments: Soak) -> int:
     """Play all presets alike; the first step that breaks a rule ends it with an error."""
@@ -185,7 +201,10 @@ def soak(rules: Rules, n_wanted: int, arguments: Soak) -> tuple[int, int, int, i
     envs = PyramidVectorEnv(arguments.envs, rules)
     generator = np.random.default_rng(1)
     observations, infos = envs.reset(seed=1)
-    followed = [Followed(row, int(infos["deal_number"][row])) for row in range(arguments.followed)]
+    followed = [
+        Followed(row, int(infos["deal_number"][row]))
+        for row in range(min(arguments.followed, arguments.envs))
+    ]
     over = np.zeros(arguments.envs, np.bool_)
     before = envs.positions
     n_calls = n_steps = n_games = n_replayed = n_looked_at = 0
@@ -198,11 +217,7 @@ def soak(rules: Rules, n_wanted: int, arguments: Soak) -> tuple[int, int, int, i
         positions = envs.positions
         check_all(before, positions, over, infos)
         for game in followed:
-            if over[game.row]:
-                game.__init__(game.row, int(infos["deal_number"][game.row]))  # type: ignore[misc]
-                continue
-            game.moves.append(int(actions[game.row]))
-            game.total += float(rewards[game.row])
+            game.take(over, actions, rewards, infos)
             if terminated[game.row]:
                 check_replay(game, rules, positions, infos)
                 n_replayed += 1
@@ -224,8 +239,8 @@ def check_all(
     back = after & ~before & np.uint64(ALL_CARDS)
     ensure(not back[~was_over].any(), "a card came back")
     ensure(not infos["illegal_action"].any(), "a legal action was refused")
-    left = np.bitwise_count(after & np.uint64(2**28 - 1))
-    ensure(np.array_equal(28 - left, infos["pyramid_cards_removed"]), "the score is wrong")
+    left = np.bitwise_count(after & PYRAMID)
+    ensure(np.array_equal(N_SLOTS - left, infos["pyramid_cards_removed"]), "the score is wrong")
 
 
 def check_replay(
@@ -237,11 +252,8 @@ def check_replay(
     ensure(replayed.position == int(positions[game.row]), f"another end: {what}")
     ensure(replayed.is_won == bool(infos["is_success"][game.row]), f"another winner: {what}")
     ensure(replayed.is_won or replayed.is_lost, f"not over: {what}")
-    counted = (
-        replayed.score
-        if rules.goal == "pyramid"
-        else 52 - (replayed.position & int(ALL_CARDS)).bit_count()
-    )
+    n_left = (replayed.position & int(ALL_CARDS)).bit_count()
+    counted = replayed.score if rules.goal == "pyramid" else N_CARDS - n_left
     ensure(game.total == counted, f"rewards {game.total}, not {counted}: {what}")
 
 

@@ -34,8 +34,8 @@ TRAINING = {
     "device": "cpu",
     "threads": 1,
 }
-DISTILLATION = {**TRAINING, "states": 12_800, "games": 64, "eval_every": 300}
-PPO = {**TRAINING, "steps": 12_800, "envs": 16, "rollout": 8, "batch": 128, "eval_every": 300}
+DISTILLATION = {**TRAINING, "states": 6400, "games": 64, "eval_every": 300}
+PPO = {**TRAINING, "steps": 6400, "envs": 16, "rollout": 8, "batch": 128, "eval_every": 300}
 
 
 @dataclass(frozen=True)
