@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +21,6 @@ from agents.training.run import RunConfig
 from pyramid_env import PRESETS, PyramidVectorEnv, Rules
 from pyramid_env.integrations.sb3 import PyramidVecEnv
 
-ROOT = Path(__file__).parents[1]
 TINY = PPOConfig(
     steps=1024,
     envs=16,
@@ -232,29 +227,6 @@ def test_wrong_arguments_are_named_before_anything_is_written(
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         train(dataclasses.replace(tiny, out=tmp_path / "run", **wrong))
     assert not (tmp_path / "run").exists()
-
-
-def test_ctrl_c_leaves_a_run_that_can_go_on(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    command = [sys.executable, str(ROOT / "train.py"), "ppo", "--out", str(out)]
-    tiny = ["--envs", "16", "--batch", "64", "--width", "16", "--eval-deals", "4"]
-    with subprocess.Popen(
-        [*command, *tiny],
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # it may be ignored here
-    ) as training:
-        while training.poll() is None and not (out / "checkpoint.pt").exists():
-            time.sleep(0.1)
-        time.sleep(1)
-        training.send_signal(signal.SIGINT)
-        assert training.wait(60) == 130
-        assert training.stderr is not None
-        assert "stopped; go on with --resume" in training.stderr.read()
-    assert not list(out.rglob("*.part"))
-    steps = int((out / "evaluations.csv").read_text().splitlines()[-1].split(",")[0])
-    assert 0 < steps < PPOConfig.steps
-    train_ppo(PPOConfig(out=out, resume=True, steps=steps + 1))
 
 
 def test_a_move_that_keeps_the_win_is_worth_something(tmp_path: Path) -> None:
