@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -47,11 +47,9 @@ def wait_until(is_true: Callable[[], bool], process: subprocess.Popen[str]) -> b
 
 def stop(process: subprocess.Popen[str], by: signal.Signals) -> str:
     """Stop a program as a terminal, a batch system or a full memory would; what it has said."""
-    if by is signal.SIGTERM:
-        process.send_signal(by)
-    else:
-        os.killpg(process.pid, by)
     try:
+        with suppress(ProcessLookupError):  # it may have ended by itself
+            (os.kill if by is signal.SIGTERM else os.killpg)(process.pid, by)
         return process.communicate(timeout=PATIENCE)[1]
     finally:
         process.kill()

@@ -103,11 +103,9 @@ def train_ppo(config: PPOConfig) -> Path:
             except BaseException:
                 keeper.save()
                 raise
+            # Before the last checkpoint, which says that all is done.
+            save_model(model, config.out / "model.zip")
             keeper.keep()
-        content = io.BytesIO()
-        model.save(content)
-        with replacing(config.out / "model.zip") as draft:
-            draft.write_bytes(content.getbuffer())
     return config.out / "best.safetensors"
 
 
@@ -143,6 +141,14 @@ def net_of(model: MaskablePPO) -> Any:
     """The `PolicyNet` of a model."""
     policy: Any = model.policy
     return policy.features_extractor.net
+
+
+def save_model(model: MaskablePPO, path: Path) -> None:
+    """Write the file that `MaskablePPO.load` reads, whole or not at all."""
+    content = io.BytesIO()
+    model.save(content)
+    with replacing(path) as draft:
+        draft.write_bytes(content.getbuffer())
 
 
 class RunKeeper(BaseCallback):
