@@ -37,9 +37,9 @@ class Arguments:
 
     agents: tuple[str, ...] | None = None
     """random, greedy, search, learned (the policy that comes with the package for the rules),
-    solver, or NAME=TARGET with a policy file, a training run's folder, a .zip of
-    Stable-Baselines3, or package.module:make_agent. NAME@0=..., NAME@1=... are several seeds of one
-    agent. Default: all but search that can play the rules."""
+    solver, or NAME=TARGET with a policy file, a training run's folder, trusted:FILE.zip of
+    Stable-Baselines3 (loading it runs code from it), or package.module:make_agent. NAME@0=...,
+    NAME@1=... are several seeds of one agent. Default: all but search that can play the rules."""
 
     rules: str = "kawu"
     """Preset to play."""

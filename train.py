@@ -10,6 +10,7 @@ import tyro
 from agents.training.distill import DistillConfig, train_distill
 from agents.training.ppo import PPOConfig, train_ppo
 from pyramid_env.jit import announce_compiling
+from pyramid_env.workers import ended_by_sigterm
 
 Way = (
     Annotated[DistillConfig, tyro.conf.subcommand("distill")]
@@ -22,7 +23,8 @@ def main() -> int:
     announce_compiling()
     config = tyro.cli(Way, description=__doc__)  # type: ignore[arg-type]
     try:
-        best = train_ppo(config) if isinstance(config, PPOConfig) else train_distill(config)
+        with ended_by_sigterm():
+            best = train_ppo(config) if isinstance(config, PPOConfig) else train_distill(config)
     except (ValueError, OSError) as error:
         print(f"train.py: {error}", file=sys.stderr)
         return 2

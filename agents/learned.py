@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from agents.agent import ActionMasks, Actions, Agent, Observations
 from agents.network import Network, PolicyConfig
@@ -89,7 +89,8 @@ def write_policy(path: str | Path, config: PolicyConfig, weights: Weights) -> No
         name: np.ascontiguousarray(weights[name], dtype=np.float16) for name in config.shapes()
     }
     with replacing(Path(path)) as draft:
-        save_file(tensors, draft, metadata={"policy": text})
+        # Written by Python, whose error for a full disk is an OSError.
+        draft.write_bytes(save(tensors, metadata={"policy": text}))
 
 
 def read_policy(path: str | Path) -> tuple[PolicyConfig, Weights]:

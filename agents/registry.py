@@ -26,6 +26,9 @@ WEIGHTS = Path(__file__).parent / "weights"
 SHIPPED = "learned"
 """Names the network that comes with the package for the rules that are played."""
 
+TRUSTED = "trusted:"
+"""Stands before a path whose file may run code when it is loaded."""
+
 BUILT_IN: dict[str, Callable[[Rules], Agent]] = {
     "random": lambda rules: RandomAgent(),
     "greedy": GreedyAgent,
@@ -36,7 +39,8 @@ BUILT_IN: dict[str, Callable[[Rules], Agent]] = {
 
 HOW_TO_NAME = (
     f"{', '.join(BUILT_IN)}, {SHIPPED}, a preset, or NAME=TARGET with such a name, a policy file,"
-    " a training run's folder, a .zip of Stable-Baselines3 or package.module:make_agent"
+    f" a training run's folder, {TRUSTED} and a .zip of Stable-Baselines3, or"
+    " package.module:make_agent"
 )
 
 
@@ -91,7 +95,7 @@ class AgentSpec:
             return shipped_policy(PRESETS.get(self.target, rules))
         if self.target in BUILT_IN:
             return None
-        path = Path(self.target)
+        path = Path(self.target.removeprefix(TRUSTED))
         return path / "best.safetensors" if path.is_dir() else path
 
     def load(self, rules: Rules) -> Agent:
@@ -107,6 +111,11 @@ class AgentSpec:
         if file is None:
             return BUILT_IN[self.target](rules)
         if file.suffix == ".zip":
+            if file.is_file() and not self.target.startswith(TRUSTED):
+                raise ValueError(
+                    f"{file} holds pickled objects, and loading it runs whatever code is in them;"
+                    f" if you trust it, name it {self.name}={TRUSTED}{file}"
+                )
             with extra("train"):
                 from agents.sb3 import SB3Agent
             return SB3Agent.load(file, rules, self.name)
@@ -118,9 +127,10 @@ def load_agent(text: str, rules: str | Rules | None = None) -> Agent:
 
     ``random``, ``greedy``, ``search``, ``solver``; ``learned``, the policy that comes with the
     package for the rules; a preset, the policy for that one; or ``name=target``, where the target
-    is one of these, a policy file, a training run's folder, a `.zip` of Stable-Baselines3, or a
-    ``package.module:attribute``. The attribute is an agent, a function of an observation and an
-    action mask, or makes one of these when it is called, with the rules if it takes an argument.
+    is one of these, a policy file, a training run's folder, ``trusted:`` and a `.zip` of
+    Stable-Baselines3 (loading that runs code from it), or a ``package.module:attribute``. The
+    attribute is an agent, a function of an observation and an action mask, or makes one of these
+    when it is called, with the rules if it takes an argument.
 
     Without rules it plays the preset that is named, or else ``kawu``. Raises `ValueError` for an
     unknown name or something that is no agent, and `FileNotFoundError` for a missing file.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+import resource
 import shlex
 import subprocess
 import sys
@@ -54,6 +55,12 @@ def read_arguments(kind: type[Arguments]) -> Arguments:
             print(f"--{name.replace('_', '-')} {value} is not allowed: 1 or more", file=sys.stderr)
             sys.exit(2)
     return arguments
+
+
+def peak_memory() -> int:
+    """The most memory that the process has used, in bytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 def _provenance(libraries: Sequence[str]) -> str:

@@ -7,7 +7,6 @@ It prints a table, with the ratio to the simplest solver on the first deals, and
 from __future__ import annotations
 
 import multiprocessing
-import resource
 import sys
 import time
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import tyro
 from plain import solve_plainly
-from results import save_section
+from results import peak_memory, save_section
 
 from pyramid_env.game import Game
 from pyramid_env.rules import PRESETS
@@ -89,7 +88,7 @@ def row(rules: str, objective: Objective, arguments: Arguments) -> str:
     games = [Game(number, rules) for number in range(arguments.deals)]
     for game in games[:5]:
         solve(game, objective)
-    memory = _peak_memory()
+    memory = peak_memory()
     seconds, nodes, values = [], [], []
     for game in games:
         started = time.process_time()
@@ -97,7 +96,7 @@ def row(rules: str, objective: Objective, arguments: Arguments) -> str:
         seconds.append(time.process_time() - started)
         nodes.append(solution.nodes)
         values.append(solution.value if solution.is_proved else -1)
-    added = _peak_memory() - memory
+    added = peak_memory() - memory
     ms = 1e3 * np.array(seconds)
     ratio, n_solved = _against_plain(games, seconds, values, objective, arguments)
     cells = (
@@ -141,12 +140,6 @@ def _against_plain(
             if answer[0] != (-1 if value is None else value):
                 raise AssertionError(f"{game!r}, {objective}: {answer[0]}, but solved as {value}")
     return plain_seconds / sum(seconds[: arguments.plain_deals]), n_solved
-
-
-def _peak_memory() -> int:
-    """The most memory that the process has used, in bytes."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ PART = ".part"
 def replacing(path: Path) -> Iterator[Path]:
     """A path beside `path` to write to; it takes the place of `path` unless an error comes first.
 
+    An `OSError` without a file, such as that of a full disk, is raised with the name of `path`.
+
     >>> from tempfile import mkdtemp
     >>> path = Path(mkdtemp()) / "answer.txt"
     >>> with replacing(path) as draft:
@@ -25,6 +27,10 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield draft
         draft.replace(path)
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
     finally:
         draft.unlink(missing_ok=True)
 

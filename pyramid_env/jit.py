@@ -19,6 +19,7 @@ import hashlib
 import os
 import pickle
 import re
+import stat
 import sys
 import tempfile
 import time
@@ -147,8 +148,11 @@ class _KernelCache(NullCache):  # type: ignore[misc]
         file = self._file(sig, data.codegen)
         draft = file.with_suffix(f".{uuid.uuid4().hex}")
         with suppress(OSError):
-            draft.write_bytes(hashlib.sha256(content).digest() + content)
-            draft.replace(file)
+            try:
+                draft.write_bytes(hashlib.sha256(content).digest() + content)
+                draft.replace(file)
+            finally:
+                draft.unlink(missing_ok=True)
             self._drop_unused()
 
     def _file(self, sig: Any, codegen: Any) -> Path:
@@ -166,7 +170,8 @@ class _KernelCache(NullCache):  # type: ignore[misc]
 def cache_folder() -> Path:
     """Where compiled kernels are kept.
 
-    ``NUMBA_CACHE_DIR`` where set, else the user's cache folder, else the temporary folder.
+    ``NUMBA_CACHE_DIR`` where set, else the user's cache folder, else one in the temporary folder,
+    unless others can write to that.
     """
     try:
         home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -176,10 +181,23 @@ def cache_folder() -> Path:
     except (OSError, RuntimeError):  # a user without a home is the second
         user = getattr(os, "getuid", getpass.getuser)()
         folder = Path(tempfile.gettempdir()) / f"pyramid-env-{user}"
-        # Where even that fails, kernels are not kept.
         with suppress(OSError):
             folder.mkdir(mode=0o700, exist_ok=True)
+        if not _is_ours_alone(folder):
+            folder = Path(os.devnull)  # holds no file: kernels are not kept
     return folder
+
+
+def _is_ours_alone(folder: Path) -> bool:
+    """Whether nobody else can put files into a folder: what is kept in it is run."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    if not hasattr(os, "getuid"):
+        return True  # Windows has a temporary folder for each user
+    others_write = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not others_write
 
 
 def announce_compiling() -> None:

@@ -158,6 +158,26 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
         self._episodes.begin(np.zeros_like(self._everyone), outputs)
         return outputs.action_masks
 
+    def get_state(self) -> NDArray[np.uint8]:
+        """Where the games and their sequences of deals stand, uint8[num_envs, bytes a game]."""
+        self._check_begun()
+        states = self._episodes.states
+        return states.view(np.uint8).reshape(self.num_envs, -1).copy()
+
+    def set_state(self, state: NDArray[np.uint8]) -> NDArray[np.int16]:
+        """Go on from what `get_state` gave, by an environment made alike; the observations."""
+        states = self._episodes.states
+        room = states.view(np.uint8).reshape(self.num_envs, -1)
+        if state.shape != room.shape or state.dtype != np.uint8:
+            raise ValueError(
+                f"the state must be uint8{list(room.shape)}, not {state.dtype}{list(state.shape)}"
+            )
+        room[:] = state
+        self._has_begun = self._is_seeded = True
+        outputs = self._episodes.empty_outputs()
+        self._episodes.begin(np.zeros_like(self._everyone), outputs)
+        return outputs.observations
+
     @property
     def positions(self) -> NDArray[np.uint64]:
         """Where the games stand, uint64[num_envs]."""

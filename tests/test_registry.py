@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import shutil
 import sys
 import zipfile
@@ -246,10 +247,38 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", ["masked", "places", "ppo", "dqn", "qrdqn"])
 def test_models_of_sb3_answer_legal_actions(models: Path, name: str) -> None:
     with pytest.warns(UserWarning, match="runs whatever code is pickled in it"):
-        agent = load_agent(f"theirs={models / name}.zip")
+        agent = load_agent(f"theirs=trusted:{models / name}.zip")
     answers, masks = first_answers(agent)
     assert masks[np.arange(len(masks)), answers].all()
     assert (agent.name, agent.privileged) == ("theirs", False)
+
+
+class RunsCode:
+    """What a model's file could hold: unpickled, it makes a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
+
+
+def test_code_in_a_file_runs_only_where_the_file_is_called_trusted(tmp_path: Path) -> None:
+    from stable_baselines3.common.save_util import save_to_zip_file
+
+    done = tmp_path / "done"
+    file = tmp_path / "model.zip"
+    save_to_zip_file(file, data={"policy_kwargs": RunsCode(done)})
+    message = rf"runs whatever code is in them; .* name it theirs=trusted:{re.escape(str(file))}"
+    with pytest.raises(ValueError, match=message):
+        load_agent(f"theirs={file}")
+    assert not done.exists()
+    with (
+        pytest.warns(UserWarning, match="runs whatever code is pickled in it"),
+        pytest.raises(ValueError, match="cannot be loaded as a model"),
+    ):
+        load_agent(f"theirs=trusted:{file}")
+    assert done.exists()
 
 
 def test_a_maskable_model_answers_what_its_predict_does(models: Path) -> None:
@@ -257,7 +286,7 @@ def test_a_maskable_model_answers_what_its_predict_does(models: Path) -> None:
 
     model = MaskablePPO.load(models / "masked.zip")
     with pytest.warns(UserWarning, match="code"):
-        agent = load_agent(f"theirs={models / 'masked.zip'}")
+        agent = load_agent(f"theirs=trusted:{models / 'masked.zip'}")
     observations, infos = PyramidVectorEnv(64).reset(seed=3)
     masks = infos["action_mask"]
     predicted, _ = model.predict(observations, action_masks=masks, deterministic=True)
@@ -270,7 +299,7 @@ def test_models_of_sb3_need_the_extra(models: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.delattr(agents, "sb3", raising=False)
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ValueError, match=r"torch is not installed: .*pyramid-env\[train\]"):
-        load_agent(f"theirs={models / 'masked.zip'}")
+        load_agent(f"theirs=trusted:{models / 'masked.zip'}")
 
 
 @pytest.mark.filterwarnings("ignore:loading")
@@ -278,13 +307,13 @@ def test_models_that_cannot_play_are_named(models: Path, tmp_path: Path) -> None
     with pytest.raises(FileNotFoundError, match=r"no model file .*nowhere\.zip"):
         load_agent("theirs=nowhere.zip")
     with pytest.raises(ValueError, match=r"ppo\.zip was trained on other observations or actions"):
-        load_agent(f"theirs={models / 'ppo.zip'}", "reserve")
+        load_agent(f"theirs=trusted:{models / 'ppo.zip'}", "reserve")
     with pytest.raises(ValueError, match=r"recurrent\.zip .* needs a memory"):
-        load_agent(f"theirs={models / 'recurrent.zip'}")
+        load_agent(f"theirs=trusted:{models / 'recurrent.zip'}")
     (tmp_path / "text.zip").write_text("no zip")
     with pytest.raises(ValueError, match=r"text\.zip is no model .*: it is no zip file"):
-        load_agent(f"theirs={tmp_path / 'text.zip'}")
+        load_agent(f"theirs=trusted:{tmp_path / 'text.zip'}")
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as file:
         file.writestr("holiday.txt", "sun")
     with pytest.raises(ValueError, match=r"other\.zip cannot be loaded as a model"):
-        load_agent(f"theirs={tmp_path / 'other.zip'}")
+        load_agent(f"theirs=trusted:{tmp_path / 'other.zip'}")

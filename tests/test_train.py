@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +19,8 @@ from agents.training.network import PolicyNet
 from agents.training.ppo import PPOConfig, make_model, net_of, train_ppo
 from agents.training.run import RunConfig
 from pyramid_env import PRESETS, PyramidVectorEnv, Rules
+from pyramid_env.integrations.sb3 import PyramidVecEnv
 
-ROOT = Path(__file__).parents[1]
 TINY = PPOConfig(
     steps=1024,
     envs=16,
@@ -130,24 +126,35 @@ def test_a_run_goes_on_where_it_stopped(run: Path) -> None:
         train(dataclasses.replace(other, out=run, resume=True))
 
 
-def test_a_distillation_stopped_and_resumed_ends_as_one_that_was_not(tmp_path: Path) -> None:
-    whole = dataclasses.replace(TINY_DISTILL, out=tmp_path / "whole", eval_every=256)
-    train_distill(whole)
+@pytest.mark.parametrize(
+    ("tiny", "stops"),
+    [(dataclasses.replace(TINY, rollout=8), [3, 33, 5]), (TINY_DISTILL, [3, 8])],
+    ids=["ppo", "distill"],
+)
+def test_a_run_stopped_and_resumed_ends_as_one_that_was_not(
+    tiny: RunConfig, stops: list[int], tmp_path: Path
+) -> None:
+    """Stopped before its first evaluation, too; 200 is no multiple of what a step counts."""
+    whole = dataclasses.replace(tiny, out=tmp_path / "whole", eval_every=200)
+    train(whole)
     parts = dataclasses.replace(whole, out=tmp_path / "parts")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agents.training.distill._Distillation._step", stop_after(7))
-        with pytest.raises(KeyboardInterrupt):
-            train_distill(parts)
-    assert steps_of(parts.out) == [256]
-    train_distill(dataclasses.replace(parts, resume=True))
-    for name in ("policy.safetensors", "evaluations.csv"):
+    for n_steps in stops:
+        with pytest.MonkeyPatch.context() as patch:
+            for owner, name in ((_Distillation, "_step"), (PyramidVecEnv, "step_wait")):
+                patch.setattr(owner, name, stopping_after(n_steps, getattr(owner, name)))
+            with pytest.raises(KeyboardInterrupt):
+                train(parts)
+        parts = dataclasses.replace(parts, resume=True)
+    assert 0 < steps_of(parts.out)[-1] < 1024
+    train(parts)
+    for name in ("policy.safetensors", "best.safetensors", "evaluations.csv"):
         assert (parts.out / name).read_bytes() == (whole.out / name).read_bytes()
 
 
-def stop_after(n_steps: int) -> Any:
-    step, done = _Distillation._step, []
+def stopping_after(n_steps: int, step: Any) -> Any:
+    done: list[int] = []
 
-    def stopping(self: Any) -> float:
+    def stopping(self: Any) -> Any:
         if len(done) == n_steps:
             raise KeyboardInterrupt
         done.append(1)
@@ -181,7 +188,7 @@ def test_a_folder_is_never_overwritten_and_nothing_is_resumed_from_nothing(
     tiny: RunConfig, tmp_path: Path
 ) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(ValueError, match="not empty"):
+    with pytest.raises(ValueError, match=r"holds notes\.txt and no training run"):
         train(dataclasses.replace(tiny, out=tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
     with pytest.raises(ValueError, match="nothing to resume"):
@@ -220,29 +227,6 @@ def test_wrong_arguments_are_named_before_anything_is_written(
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         train(dataclasses.replace(tiny, out=tmp_path / "run", **wrong))
     assert not (tmp_path / "run").exists()
-
-
-def test_ctrl_c_leaves_a_run_that_can_go_on(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    command = [sys.executable, str(ROOT / "train.py"), "ppo", "--out", str(out)]
-    tiny = ["--envs", "16", "--batch", "64", "--width", "16", "--eval-deals", "4"]
-    with subprocess.Popen(
-        [*command, *tiny],
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # it may be ignored here
-    ) as training:
-        while training.poll() is None and not (out / "checkpoint.pt").exists():
-            time.sleep(0.1)
-        time.sleep(1)
-        training.send_signal(signal.SIGINT)
-        assert training.wait(60) == 130
-        assert training.stderr is not None
-        assert "stopped; go on with --resume" in training.stderr.read()
-    assert not list(out.rglob("*.part"))
-    steps = int((out / "evaluations.csv").read_text().splitlines()[-1].split(",")[0])
-    assert 0 < steps < PPOConfig.steps
-    train_ppo(PPOConfig(out=out, resume=True, steps=steps + 1))
 
 
 def test_a_move_that_keeps_the_win_is_worth_something(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from agents.training.run import (
     check_longer,
     find_device,
     load_checkpoint,
+    next_evaluation,
     open_run,
     policy_config,
     progress_bars,
@@ -83,14 +84,15 @@ def train_distill(config: DistillConfig) -> Path:
         raise ValueError(
             f"worth_of_others={config.worth_of_others} is not allowed: above 0, at most 1"
         )
-    config = open_run(config, ("states", "games", "width", "layers", "eval_every"), "states")
-    torch.set_num_threads(config.threads)
-    run = _Distillation(config)
-    if config.resume:
-        run.load()
-    check_longer(run.done, config.states, "states")
-    with progress_bars() as progress:
-        run.go_on(progress)
+    counts = ("states", "games", "width", "layers", "eval_every")
+    with open_run(config, counts, "states") as config:
+        torch.set_num_threads(config.threads)
+        run = _Distillation(config)
+        if config.resume:
+            run.load()
+        check_longer(run.done, config.states, "states")
+        with progress_bars() as progress:
+            run.go_on(progress)
     return config.out / "best.safetensors"
 
 
@@ -123,13 +125,13 @@ class _Distillation:
         config = self.config
         bar = progress.add_task("states", total=config.states, completed=self.done)
         keeper = Keeper(config.out, config.eval_deals, progress)
-        next_at = self.done + config.eval_every
+        next_at = next_evaluation(self.done, config.eval_every)
         agreed: list[float] = []
         while self.done < config.states:
             agreed.append(self._step())
             progress.update(bar, completed=min(self.done, config.states))
             if self.done >= next_at or self.done >= config.states:
-                next_at += config.eval_every
+                next_at = next_evaluation(self.done, config.eval_every)
                 share = sum(agreed) / len(agreed)
                 progress.console.print(f"{share:.2%} of the choices that matter kept the win")
                 agreed.clear()
@@ -195,8 +197,11 @@ class _Distillation:
         save_checkpoint(state, self.config.out)
 
     def load(self) -> None:
-        """Take up the last checkpoint."""
-        state = load_checkpoint(self.config.out, self.device)
+        """Take up the last checkpoint, if there is one."""
+        names = {"net", "optimizer", "generator", "games", "actions", "done"}
+        state = load_checkpoint(self.config.out, self.device, names)
+        if state is None:
+            return
         self.net.load_state_dict(state["net"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.generator.set_state(state["generator"].cpu())

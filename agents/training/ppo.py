@@ -5,10 +5,13 @@ Huang and Ontañón, "A Closer Look at Invalid Action Masking in Policy Gradient
 
 from __future__ import annotations
 
+import io
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from rich.progress import Progress
 from sb3_contrib import MaskablePPO
@@ -21,6 +24,7 @@ from agents.training.run import (
     RunConfig,
     check_longer,
     load_checkpoint,
+    next_evaluation,
     open_run,
     policy_config,
     progress_bars,
@@ -28,6 +32,7 @@ from agents.training.run import (
     start_from,
 )
 from agents.training.shaping import ShapedVecEnv
+from pyramid_env.files import replacing
 from pyramid_env.integrations.sb3 import PyramidVecEnv
 from pyramid_env.observation import Information
 
@@ -82,23 +87,27 @@ def train_ppo(config: PPOConfig) -> Path:
 
     Writes to `config.out`: ``config.json`` with package versions, ``checkpoint.pt`` to resume from,
     ``policy.safetensors`` (last) and ``best.safetensors`` (best on held-out deals),
-    ``evaluations.csv``, ``model.zip`` for SB3, and TensorBoard logs. Raises `ValueError` when the
-    folder already holds a run and `resume` is not set, or holds none to resume. Ctrl-C, and any
-    error, stops after writing a checkpoint.
+    ``evaluations.csv``, ``model.zip`` for SB3, and TensorBoard logs. Raises `ValueError` as
+    `open_run` does. Ctrl-C, and any error, stops after writing the state at the last update to the
+    checkpoint; resuming goes on from there and, on the same machine, ends where an uninterrupted
+    run would.
     """
-    config = open_run(config, COUNTS, "steps")
-    torch.set_num_threads(config.threads)
-    model = make_model(config)
-    done = resume(model, config.out) if config.resume else 0
-    check_longer(done, config.steps, "steps")
-    model.set_logger(configure(str(config.out / "tensorboard"), ["tensorboard"]))
-    with progress_bars() as progress:
-        keeper = RunKeeper(config, progress)
-        try:
-            model.learn(config.steps - done, callback=keeper, reset_num_timesteps=False)
-        finally:
+    with open_run(config, COUNTS, "steps") as config:
+        torch.set_num_threads(config.threads)
+        model = make_model(config)
+        done = resume(model, config.out) if config.resume else 0
+        check_longer(done, config.steps, "steps")
+        model.set_logger(configure(str(config.out / "tensorboard"), ["tensorboard"]))
+        with progress_bars() as progress:
+            keeper = RunKeeper(config, progress)
+            try:
+                model.learn(config.steps - done, callback=keeper, reset_num_timesteps=False)
+            except BaseException:
+                keeper.save()
+                raise
+            # Before the last checkpoint, which says that all is done.
+            save_model(model, config.out / "model.zip")
             keeper.keep()
-    model.save(config.out / "model.zip")
     return config.out / "best.safetensors"
 
 
@@ -143,6 +152,14 @@ def net_of(model: MaskablePPO) -> Any:
     return policy.features_extractor.net
 
 
+def save_model(model: MaskablePPO, path: Path) -> None:
+    """Write the file that `MaskablePPO.load` reads, whole or not at all."""
+    content = io.BytesIO()
+    model.save(content)
+    with replacing(path) as draft:
+        draft.write_bytes(content.getbuffer())
+
+
 class RunKeeper(BaseCallback):
     """Evaluates on held-out deals now and then; keeps checkpoint, last and best policy."""
 
@@ -152,11 +169,12 @@ class RunKeeper(BaseCallback):
         self.progress = progress
         self.bar = progress.add_task("steps", total=config.steps)
         self.keeper = Keeper(config.out, config.eval_deals, progress)
+        self.state: dict[str, Any] | None = None
 
     def _on_training_start(self) -> None:
-        if not self.keeper.curve.exists():
+        if self.num_timesteps == 0:
             self.keep()
-        self.next_at = self.num_timesteps + self.config.eval_every
+        self.next_at = next_evaluation(self.num_timesteps, self.config.eval_every)
 
     def _on_step(self) -> bool:
         self.progress.update(self.bar, completed=min(self.num_timesteps, self.config.steps))
@@ -164,27 +182,57 @@ class RunKeeper(BaseCallback):
 
     def _on_rollout_start(self) -> None:  # right after an update
         if self.num_timesteps >= self.next_at:
-            self.next_at += self.config.eval_every
+            self.next_at = next_evaluation(self.num_timesteps, self.config.eval_every)
             self.keep()
+        else:
+            self.state = state_of(self.model)  # type: ignore[arg-type]
 
     def keep(self) -> None:
         """Evaluate, then write checkpoint and policies."""
+        self.state = state_of(self.model)  # type: ignore[arg-type]
         net = net_of(self.model)  # type: ignore[arg-type]
         self.keeper.keep(self.num_timesteps, "steps", net.config, net.export())
-        policy: Any = self.model.policy
-        state = {
-            "policy": policy.state_dict(),
-            "optimizer": policy.optimizer.state_dict(),
-            "steps": self.num_timesteps,
-        }
-        save_checkpoint(state, self.config.out)
+        self.save()
+
+    def save(self) -> None:
+        """Write the state at the last update, if there was one; a rollout may be under way."""
+        if self.state is not None:
+            save_checkpoint(self.state, self.config.out)
+
+
+def state_of(model: MaskablePPO) -> dict[str, Any]:
+    """What a run can go on from between two rollouts, as if it had not stopped."""
+    policy: Any = model.policy
+    env: Any = model.env
+    _, numpy_keys, *numpy_rest = np.random.get_state()  # SB3 shuffles by the global generator
+    return {
+        "policy": deepcopy(policy.state_dict()),
+        "optimizer": deepcopy(policy.optimizer.state_dict()),
+        "steps": model.num_timesteps,
+        "games": {name: torch.as_tensor(array) for name, array in env.get_state().items()},
+        "starts": torch.as_tensor(model._last_episode_starts),
+        "torch": torch.get_rng_state(),
+        "numpy": [torch.as_tensor(numpy_keys.astype(np.int64)), *numpy_rest],
+    }
+
+
+STATE_NAMES = {"policy", "optimizer", "steps", "games", "starts", "torch", "numpy"}
 
 
 def resume(model: MaskablePPO, out: Path) -> int:
-    """Take up a checkpoint; the steps that were done."""
-    state = load_checkpoint(out, model.device)
+    """Take up a checkpoint, if there is one; the steps that were done."""
+    state = load_checkpoint(out, model.device, STATE_NAMES)
+    if state is None:
+        return 0
     policy: Any = model.policy
+    env: Any = model.env
     policy.load_state_dict(state["policy"])
     policy.optimizer.load_state_dict(state["optimizer"])
     model.num_timesteps = state["steps"]
+    games = {name: tensor.cpu().numpy() for name, tensor in state["games"].items()}
+    model._last_obs = env.set_state(games)
+    model._last_episode_starts = state["starts"].cpu().numpy()
+    torch.set_rng_state(state["torch"].cpu())
+    keys, *rest = state["numpy"]
+    np.random.set_state(("MT19937", keys.cpu().numpy().astype(np.uint32), *rest))
     return int(state["steps"])

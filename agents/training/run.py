@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, Literal, TypeVar
 
 import torch
@@ -25,9 +29,14 @@ from agents.results import CURVE_COLUMNS, CURVE_FILE, read_curve
 from agents.training.network import PolicyNet
 from agents.versions import package_versions
 from pyramid_env.deals import FIRST_HELD_OUT_NUMBER
-from pyramid_env.files import replacing, write_text
+from pyramid_env.files import PART, replacing, write_text
 from pyramid_env.observation import Information
 from pyramid_env.rules import get_rules
+from pyramid_env.workers import check_folder, locked
+
+CONFIG_FILE = "config.json"
+CHECKPOINT_FILE = "checkpoint.pt"
+LOCK_FILE = "run.lock"
 
 Config = TypeVar("Config", bound="RunConfig")
 
@@ -70,14 +79,38 @@ class RunConfig:
     """Threads that torch and the solver may use."""
 
 
-def open_run(config: Config, counts: tuple[str, ...], lengthened_by: str) -> Config:
-    """Make the run's folder and write its configuration, or read it when resuming.
+@contextmanager
+def open_run(config: Config, counts: tuple[str, ...], lengthened_by: str) -> Iterator[Config]:
+    """The run's folder, kept to us: with its configuration written, or read when resuming.
 
     `counts` are the fields that must be 1 or more. The field `lengthened_by` says how long the run
-    is, and may be another when resuming. Raises `ValueError` when the folder holds something and
-    `resume` is not set, or holds no run of this kind to resume.
+    is, and may be another when resuming. Raises `ValueError`, before anything is changed, when the
+    folder holds something and `resume` is not set, holds no run of this kind to resume, or one that
+    is under way.
     """
-    path = config.out / "config.json"
+    _check(config, counts)
+    path = config.out / CONFIG_FILE
+    if config.resume:
+        if not path.is_file():
+            raise ValueError(f"nothing to resume: {path} does not exist")
+    else:
+        check_folder(config.out, CONFIG_FILE, LOCK_FILE, "training run")
+        config.out.mkdir(parents=True, exist_ok=True)
+    with locked(config.out / LOCK_FILE, "training run"):
+        if config.resume:
+            config = _resumed(config, path, lengthened_by)
+        elif path.exists():
+            raise ValueError(f"{config.out} holds a run: --resume it or choose another --out")
+        for left_by_a_kill in config.out.rglob("*" + PART):
+            left_by_a_kill.unlink()
+        if not config.resume:
+            fields, versions = dataclasses.asdict(config), package_versions()
+            run = {"kind": type(config).__name__, "config": fields, "versions": versions}
+            write_text(path, json.dumps(run, indent=2, default=str) + "\n")
+        yield config
+
+
+def _check(config: RunConfig, counts: tuple[str, ...]) -> None:
     get_rules(config.rules)
     for name in ("eval_deals", "threads", *counts):
         if getattr(config, name) < 1:
@@ -86,28 +119,37 @@ def open_run(config: Config, counts: tuple[str, ...], lengthened_by: str) -> Con
     find_device(config.device)
     if config.start_from is not None:
         read_policy(config.start_from)
+
+
+def _resumed(config: Config, path: Path, lengthened_by: str) -> Config:
+    """The configuration of the run in a folder, of the length asked for."""
     kind = type(config).__name__
-    if config.resume:
-        if not path.is_file():
-            raise ValueError(f"nothing to resume: {path} does not exist")
-        run = json.loads(path.read_text())
-        if run.get("kind") != kind:
-            raise ValueError(f"{config.out} holds a run of {run.get('kind')}, not of {kind}")
-        length = getattr(config, lengthened_by)
-        kept = {"out": config.out, "resume": True, "start_from": None, lengthened_by: length}
-        return type(config)(**{**run["config"], **kept})
-    if config.out.exists() and any(config.out.iterdir()):
-        raise ValueError(f"{config.out} is not empty: resume the run in it or choose another --out")
-    config.out.mkdir(parents=True, exist_ok=True)
-    run = {"kind": kind, "config": dataclasses.asdict(config), "versions": package_versions()}
-    write_text(path, json.dumps(run, indent=2, default=str) + "\n")
-    return config
+    try:
+        run = json.loads(path.read_text(encoding="utf-8"))
+        found, fields = run["kind"], run["config"]
+        if found == kind:
+            start = None if (config.out / CHECKPOINT_FILE).exists() else fields["start_from"]
+            kept = {
+                "out": config.out,
+                "resume": True,
+                "start_from": start and Path(start),
+                lengthened_by: getattr(config, lengthened_by),
+            }
+            return type(config)(**{**fields, **kept})
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not that of a training run: {error!r}") from None
+    raise ValueError(f"{config.out} holds a run of {found}, not of {kind}")
 
 
 def check_longer(done: int, length: int, unit: str) -> None:
     """Raise `ValueError` where a resumed run has nothing left to do."""
     if done >= length:
         raise ValueError(f"the run has done {done} {unit} already: ask for more than that")
+
+
+def next_evaluation(done: int, every: int) -> int:
+    """When to evaluate next: where a run is resumed makes no difference."""
+    return (done // every + 1) * every
 
 
 def policy_config(config: RunConfig, information: Information = "fair") -> PolicyConfig:
@@ -174,14 +216,24 @@ class Keeper:
 
 def save_checkpoint(state: dict[str, Any], out: Path) -> None:
     """Write what a run can be resumed from: tensors, numbers and texts only, no pickled code."""
-    with replacing(out / "checkpoint.pt") as draft:
-        torch.save(state, draft)
+    content = io.BytesIO()  # torch's own error for a full disk has no reason
+    torch.save(state, content)
+    with replacing(out / CHECKPOINT_FILE) as draft:
+        draft.write_bytes(content.getbuffer())
 
 
-def load_checkpoint(out: Path, device: torch.device) -> dict[str, Any]:
-    """The reverse."""
-    path = out / "checkpoint.pt"
+def load_checkpoint(out: Path, device: torch.device, names: set[str]) -> dict[str, Any] | None:
+    """The state with these names that a run has saved; None where it was stopped before that.
+
+    Raises `ValueError` for a file that is damaged or of another version.
+    """
+    path = out / CHECKPOINT_FILE
     if not path.is_file():
-        raise ValueError(f"nothing to resume: {path} does not exist")
-    state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+        return None
+    try:
+        state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+    except (RuntimeError, EOFError, UnpicklingError) as error:
+        raise ValueError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+    if not isinstance(state, dict) or not names <= state.keys():
+        raise ValueError(f"{path} is of another version: it needs {', '.join(sorted(names))}")
     return state

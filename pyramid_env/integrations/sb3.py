@@ -91,6 +91,22 @@ class PyramidVecEnv(VecEnv):
         self._lengths[ended] = 0
         return observations, rewards, ended, info_list
 
+    def get_state(self) -> dict[str, NDArray[Any]]:
+        """Where the games stand, for `set_state`: arrays of one row a game."""
+        return {
+            "games": self.games.get_state(),
+            "returns": self._returns.copy(),
+            "lengths": self._lengths.copy(),
+        }
+
+    def set_state(self, state: dict[str, NDArray[Any]]) -> NDArray[np.int16]:
+        """Go on from what `get_state` gave, by a `VecEnv` made alike; the observations."""
+        observations = self.games.set_state(state["games"])
+        self._returns[:] = state["returns"]
+        self._lengths[:] = state["lengths"]
+        self._masks = self.games.action_masks()
+        return observations
+
     def action_masks(self) -> NDArray[np.int8]:
         """The masks of all games, int8[num_envs, n_actions]."""
         return self._masks
