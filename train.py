@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
 
 import tyro
 
 from agents.training.distill import DistillConfig, train_distill
+from agents.training.expert import ExpertIterationConfig, train_expert_iteration
 from agents.training.ppo import PPOConfig, train_ppo
 from pyramid_env.jit import announce_compiling
 from pyramid_env.workers import ended_by_sigterm
 
 Way = (
     Annotated[DistillConfig, tyro.conf.subcommand("distill")]
+    | Annotated[ExpertIterationConfig, tyro.conf.subcommand("expert-iteration")]
     | Annotated[PPOConfig, tyro.conf.subcommand("ppo")]
 )
+
+TRAIN: dict[type, Callable[[Any], Path]] = {
+    DistillConfig: train_distill,
+    ExpertIterationConfig: train_expert_iteration,
+    PPOConfig: train_ppo,
+}
 
 
 def main() -> int:
@@ -24,7 +34,7 @@ def main() -> int:
     config = tyro.cli(Way, description=__doc__)  # type: ignore[arg-type]
     try:
         with ended_by_sigterm():
-            best = train_ppo(config) if isinstance(config, PPOConfig) else train_distill(config)
+            best = TRAIN[type(config)](config)
     except (ValueError, OSError) as error:
         print(f"train.py: {error}", file=sys.stderr)
         return 2

@@ -93,7 +93,7 @@ class LabelledGames:
         self.hints = np.empty(n, np.int64)
 
     def advance(self, actions: NDArray[np.int64]) -> None:
-        """Play an action in each game (none counts in new ones), and go on to what comes next."""
+        """Play an action in each game (none where it is below 0), and go on to what comes next."""
         shares = np.array_split(np.arange(len(self.games)), len(self._judges))
         tasks = [
             self._pool.submit(self._advance, slice(share[0], share[-1] + 1), worker, actions)
@@ -139,18 +139,55 @@ def _advance_all(
         row = np.uint64(i)
         game = games[row]
         if not game["is_over"]:
-            game["position"] = apply(game["position"], actions[row], rules)
             take_up(game["cards"], judge)
+            if actions[row] >= 0:
+                game["position"] = apply(game["position"], actions[row], rules)
         n_moves = _play_on(game, node_limit, mix_array[0], rules_array, judge, moves, words_by_move)
         rank_bits = judge.facts[0]["rank_bits"]
         lay_out(game["position"], game["cards"], rules, layout)
         start = row * np.uint64(observations.shape[1])
         encode(game["position"], layout, rank_bits, rules, False, flat, start)
-        for action in range(words.shape[1]):
-            words[row, np.uint64(action)] = ILLEGAL
-        for k in range(n_moves):
-            words[row, np.uint64(moves[np.uint64(k)])] = words_by_move[np.uint64(k)]
+        write_words(row, n_moves, moves, words_by_move, words)
         hints[row] = hint(game["position"], rank_bits, rules)
+
+
+@kernel
+def write_words(row: Any, n_moves: Any, moves: Any, words_by_move: Any, words: Any) -> None:
+    """Write a row of words by action; `ILLEGAL` for all but the moves."""
+    for action in range(words.shape[1]):
+        words[row, np.uint64(action)] = ILLEGAL
+    for k in range(n_moves):
+        words[row, np.uint64(moves[np.uint64(k)])] = words_by_move[np.uint64(k)]
+
+
+@kernel
+def deal_next(game: Any, judge: Any) -> None:
+    """Begin the next training deal."""
+    shuffle(training_number(game["key"], game["episode"]), game["cards"])
+    game["episode"] += np.uint64(1)
+    game["position"], game["is_over"] = start_position(), 0
+    take_up(game["cards"], judge)
+
+
+@kernel
+def judge_moves(
+    position: Any,
+    n_moves: Any,
+    moves: Any,
+    node_limit: Any,
+    rules_array: Any,
+    judge: Any,
+    words: Any,
+) -> Any:
+    """Write the solver's word on each move; how many keep the win, and how many lose it."""
+    n_kept, n_lost = 0, 0
+    for k in range(n_moves):
+        child = apply(position, np.int64(moves[np.uint64(k)]), rules_array[0])
+        word = can_win(child, node_limit, rules_array, judge)
+        words[np.uint64(k)] = word
+        n_kept += word == WON
+        n_lost += word == LOST
+    return n_kept, n_lost
 
 
 @kernel
@@ -167,10 +204,7 @@ def _play_on(
     rules = rules_array[0]
     while True:
         if game["is_over"]:
-            shuffle(training_number(game["key"], game["episode"]), game["cards"])
-            game["episode"] += np.uint64(1)
-            game["position"], game["is_over"] = start_position(), 0
-            take_up(game["cards"], judge)
+            deal_next(game, judge)
         rank_bits = judge.facts[0]["rank_bits"]
         n_moves = legal_actions(game["position"], rank_bits, rules, moves)
         if n_moves == 0:
@@ -179,13 +213,9 @@ def _play_on(
         if n_moves == 1:
             game["position"] = apply(game["position"], np.int64(moves[0]), rules)
             continue
-        n_kept, n_lost = 0, 0
-        for k in range(n_moves):
-            child = apply(game["position"], np.int64(moves[np.uint64(k)]), rules)
-            word = can_win(child, node_limit, rules_array, judge)
-            words[np.uint64(k)] = word
-            n_kept += word == WON
-            n_lost += word == LOST
+        n_kept, n_lost = judge_moves(
+            game["position"], n_moves, moves, node_limit, rules_array, judge, words
+        )
         if n_kept == 0:
             if _chance(game, mix["lost"]):
                 return n_moves

@@ -100,7 +100,7 @@ class RankPolicy(PlacePolicy):
         super()._build(lr_schedule)
         extractor: Any = self.features_extractor
         self.action_net = _ActionHead(extractor.net)
-        self.value_net: Any = _ValueHead(extractor.net.config.width)
+        self.value_net: Any = _ValueOfFeatures(extractor.net.config.width)
         optimizer: Any = self.optimizer_class
         self.optimizer = optimizer(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
@@ -115,18 +115,30 @@ class _ActionHead(nn.Module):
         return self.net.scores("action", tokens, rest)
 
 
-class _ValueHead(nn.Module):
+class ValueHead(nn.Module):
+    """One number a state, from tokens (batch, `N_TOKENS`, width) to (batch, 1)."""
+
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.width = width
         self.layer = nn.Linear(2 * width, 1)
         # A random head would be noise that undoes what a policy that starts out good knows.
         nn.init.zeros_(self.layer.weight)
 
-    def forward(self, features: torch.Tensor) -> torch.Tensor:
-        tokens, _ = _split(features, self.width)
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         pooled = torch.cat([tokens.mean(dim=1), tokens[:, TABLE_TOKEN]], dim=1)
         return self.layer(pooled)  # type: ignore[no-any-return]
+
+
+class _ValueOfFeatures(ValueHead):
+    """A value head behind a `TokenExtractor`."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
+        self.width = width
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        tokens, _ = _split(features, self.width)
+        return super().forward(tokens)
 
 
 def _split(features: torch.Tensor, width: int) -> tuple[torch.Tensor, torch.Tensor]:
