@@ -15,6 +15,11 @@ from agents.baselines import RandomAgent
 from agents.learned import LearnedAgent
 from agents.network import PolicyConfig
 from agents.training.distill import DistillConfig, _Distillation, train_distill
+from agents.training.expert import (
+    ExpertIterationConfig,
+    _ExpertIteration,
+    train_expert_iteration,
+)
 from agents.training.network import PolicyNet
 from agents.training.ppo import PPOConfig, make_model, net_of, train_ppo
 from agents.training.run import RunConfig
@@ -29,6 +34,7 @@ TINY = PPOConfig(
     epochs=1,
     width=16,
     layers=1,
+    precision="float32",
     eval_every=512,
     eval_deals=8,
     device="cpu",
@@ -38,8 +44,29 @@ TINY_DISTILL = DistillConfig(
 )
 
 
+TINY_EXPERT = ExpertIterationConfig(
+    states=1024,
+    games=32,
+    rollout=4,
+    batch=64,
+    width=16,
+    layers=1,
+    value_states=256,
+    eval_every=512,
+    eval_deals=8,
+    device="cpu",
+)
+TRAIN: dict[type, Any] = {
+    PPOConfig: train_ppo,
+    DistillConfig: train_distill,
+    ExpertIterationConfig: train_expert_iteration,
+}
+WAYS = {"ppo": TINY, "distill": TINY_DISTILL, "expert": TINY_EXPERT}
+
+
 def train(config: RunConfig) -> Path:
-    return train_ppo(config) if isinstance(config, PPOConfig) else train_distill(config)
+    best: Path = TRAIN[type(config)](config)
+    return best
 
 
 def longer(config: RunConfig, length: int) -> RunConfig:
@@ -47,7 +74,7 @@ def longer(config: RunConfig, length: int) -> RunConfig:
     return dataclasses.replace(config, **{field: length})
 
 
-both_ways = pytest.mark.parametrize("tiny", [TINY, TINY_DISTILL], ids=["ppo", "distill"])
+all_ways = pytest.mark.parametrize("tiny", WAYS.values(), ids=WAYS)
 
 
 @pytest.mark.parametrize("preset", ["kawu", "reserve"])
@@ -88,7 +115,7 @@ def mixed_observations(rules: Rules) -> np.ndarray:
     return np.concatenate(seen)
 
 
-@pytest.fixture(scope="module", params=[TINY, TINY_DISTILL], ids=["ppo", "distill"])
+@pytest.fixture(scope="module", params=WAYS.values(), ids=WAYS)
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "tiny"
     train(dataclasses.replace(request.param, out=out))
@@ -116,7 +143,7 @@ def test_a_run_writes_policies_configuration_and_curve(run: Path) -> None:
 
 def test_a_run_goes_on_where_it_stopped(run: Path) -> None:
     kind = json.loads((run / "config.json").read_text())["kind"]
-    config = TINY if kind == "PPOConfig" else TINY_DISTILL
+    config = next(config for config in WAYS.values() if type(config).__name__ == kind)
     train(longer(dataclasses.replace(config, out=run, resume=True), 2048))
     assert steps_of(run)[-2:] == [1536, 2048]
     with pytest.raises(ValueError, match=r"2048 st.* already: ask for more"):
@@ -128,8 +155,12 @@ def test_a_run_goes_on_where_it_stopped(run: Path) -> None:
 
 @pytest.mark.parametrize(
     ("tiny", "stops"),
-    [(dataclasses.replace(TINY, rollout=8), [3, 33, 5]), (TINY_DISTILL, [3, 8])],
-    ids=["ppo", "distill"],
+    [
+        (dataclasses.replace(TINY, rollout=8), [3, 33, 5]),
+        (TINY_DISTILL, [3, 8]),
+        (TINY_EXPERT, [1, 3]),
+    ],
+    ids=WAYS,
 )
 def test_a_run_stopped_and_resumed_ends_as_one_that_was_not(
     tiny: RunConfig, stops: list[int], tmp_path: Path
@@ -140,7 +171,11 @@ def test_a_run_stopped_and_resumed_ends_as_one_that_was_not(
     parts = dataclasses.replace(whole, out=tmp_path / "parts")
     for n_steps in stops:
         with pytest.MonkeyPatch.context() as patch:
-            for owner, name in ((_Distillation, "_step"), (PyramidVecEnv, "step_wait")):
+            for owner, name in (
+                (_Distillation, "_step"),
+                (_ExpertIteration, "_step"),
+                (PyramidVecEnv, "step_wait"),
+            ):
                 patch.setattr(owner, name, stopping_after(n_steps, getattr(owner, name)))
             with pytest.raises(KeyboardInterrupt):
                 train(parts)
@@ -183,7 +218,7 @@ def test_distillation_beats_what_it_began_with(tmp_path: Path) -> None:
     assert rates[-1] > 0.2  # random play wins 5 %
 
 
-@both_ways
+@all_ways
 def test_a_folder_is_never_overwritten_and_nothing_is_resumed_from_nothing(
     tiny: RunConfig, tmp_path: Path
 ) -> None:
@@ -195,7 +230,7 @@ def test_a_folder_is_never_overwritten_and_nothing_is_resumed_from_nothing(
         train(dataclasses.replace(tiny, out=tmp_path / "none", resume=True))
 
 
-@both_ways
+@all_ways
 def test_a_run_can_start_from_a_policy(tiny: RunConfig, run: Path, tmp_path: Path) -> None:
     first = run / "policy.safetensors"
     config = dataclasses.replace(tiny, out=tmp_path / "b", start_from=first, learning_rate=0.0)
@@ -209,7 +244,7 @@ def test_a_run_can_start_from_a_policy(tiny: RunConfig, run: Path, tmp_path: Pat
         train(dataclasses.replace(config, out=tmp_path / "c", width=32))
 
 
-@both_ways
+@all_ways
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -235,7 +270,23 @@ def test_a_move_that_keeps_the_win_is_worth_something(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-@both_ways
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"smoothing": 1.5}, r"smoothing=1.5 is not allowed: 0 to 1"),
+        ({"batch": 129}, r"batch=129 is not allowed: at most games \* rollout = 128"),
+        ({"rollout": 0}, "rollout=0 is not allowed: 1 or more"),
+    ],
+)
+def test_an_expert_is_told_apart_from_nonsense(
+    wrong: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        train(dataclasses.replace(TINY_EXPERT, out=tmp_path / "run", **wrong))
+    assert not (tmp_path / "run").exists()
+
+
+@all_ways
 def test_the_same_seed_trains_the_same_policy(tiny: RunConfig, tmp_path: Path) -> None:
     for name in ("a", "b"):
         train(longer(dataclasses.replace(tiny, out=tmp_path / name, seed=3), 512))

@@ -75,9 +75,7 @@ class _Distillation(Learner):
         kept = words.gather(1, shares.argmax(dim=1, keepdim=True))[:, 0] == WON
         return float(kept[matters].float().mean()) if bool(matters.any()) else 1.0
 
-    def _loss(
-        self, shares: torch.Tensor, wins: torch.Tensor, words: torch.Tensor
-    ) -> torch.Tensor:
+    def _loss(self, shares: torch.Tensor, wins: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
         kept = words == WON
         hints = self._tensor(self.labelled.hints).clamp(min=0)[:, None]
         worth = torch.full_like(shares, self.config.worth_of_others).scatter(1, hints, 1.0)

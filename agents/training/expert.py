@@ -70,7 +70,7 @@ def train_expert_iteration(config: ExpertIterationConfig) -> Path:
     """Train as `agents.training.learner.train` does."""
     if not 0 <= config.smoothing <= 1:
         raise ValueError(f"smoothing={config.smoothing} is not allowed: 0 to 1")
-    if config.batch > config.games * config.rollout:
+    if config.batch > config.games * config.rollout > 0:
         raise ValueError(
             f"batch={config.batch} is not allowed: at most games * rollout ="
             f" {config.games * config.rollout}"
@@ -126,7 +126,8 @@ class _ExpertIteration(Learner):
         flat = [self._tensor(part.reshape(-1, *part.shape[2:])) for part in rollout]
         n = len(flat[0]) // self.batch * self.batch
         order = torch.randperm(len(flat[0]), generator=self.generator)[:n]
-        for rows in order.split(self.batch):
+        for start in range(0, n, self.batch):
+            rows = order[start : start + self.batch]
             self._descend(self._loss(Rollout(*(part[rows] for part in flat))))  # type: ignore[arg-type]
         return kept
 
@@ -149,9 +150,10 @@ class _ExpertIteration(Learner):
             lost[t], ended[t] = games.lost, games.ended
         _, chances[-1] = self._judge(games.observations)
         wins = _smoothed(chances, lost, ended, config.smoothing)
-        parts = [np.stack(part) for part in zip(*seen, strict=True)]
-        matters = (parts[1] == LOST).any(axis=2)
-        return Rollout(*parts, wins), float(1 - lost.sum() / max(matters.sum(), 1))
+        observations, words, before, worths = map(np.stack, zip(*seen, strict=True))
+        matters = (words == LOST).any(axis=2)
+        kept = float(1 - lost.sum() / max(matters.sum(), 1))
+        return Rollout(observations, words, before, worths, wins), kept
 
     def _judge(self, observations: NDArray[np.int16]) -> tuple[torch.Tensor, NDArray[np.float32]]:
         """The policy's logits, and the chance that the student wins on."""
@@ -161,9 +163,7 @@ class _ExpertIteration(Learner):
             logits, value = self.net.scores("action", tokens, seen), self.heads.value(tokens)
         return logits, torch.sigmoid(value[:, 0].float()).cpu().numpy()
 
-    def _worths(
-        self, words: NDArray[np.int8], chances: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
+    def _worths(self, words: NDArray[np.int8], chances: NDArray[np.float32]) -> NDArray[np.float32]:
         """The worth of every move, float32[games, n_actions]."""
         children = self.labelled.children()
         _, after = self._judge(children.observations)

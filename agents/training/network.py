@@ -125,6 +125,7 @@ class ValueHead(nn.Module):
         nn.init.zeros_(self.layer.weight)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """One number a state."""
         pooled = torch.cat([tokens.mean(dim=1), tokens[:, TABLE_TOKEN]], dim=1)
         return self.layer(pooled)  # type: ignore[no-any-return]
 

@@ -18,7 +18,7 @@ from pyramid_env.cards import N_RANKS
 from pyramid_env.engine import MAX_LEGAL, apply, find_rank_bits, is_won, legal_actions
 from pyramid_env.hint import hint
 from pyramid_env.jit import kernel
-from pyramid_env.observation import LAYOUT_DTYPE, encode, lay_out
+from pyramid_env.observation import encode, lay_out
 from pyramid_env.rules import Rules
 from pyramid_env.solver.judge import LOST, WON, can_win, take_up
 
@@ -181,7 +181,7 @@ def _look_ahead(
         find_rank_bits(game["cards"], rank_bits)
         for action in range(words.shape[1]):
             word = words[np.uint64(i), np.uint64(action)]
-            if word == ILLEGAL or word == LOST or n == rows.size:
+            if word in (ILLEGAL, LOST) or n == rows.size:
                 continue
             position = apply(game["position"], np.int64(action), rules)
             n_moves = legal_actions(position, rank_bits, rules, moves)

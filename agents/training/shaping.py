@@ -58,6 +58,12 @@ class ShapedVecEnv(PyramidVecEnv):
         after = np.where(ended, 0, self._potentials)
         return observations, rewards + self._gamma * after - before, ended, infos
 
+    def set_state(self, state: dict[str, NDArray[Any]]) -> NDArray[np.int16]:
+        """As `PyramidVecEnv.set_state`."""
+        observations = super().set_state(state)
+        self._potentials = self._potentials_now()
+        return observations
+
     def _potentials_now(self) -> NDArray[np.float64]:
         potentials = np.empty(self.num_envs)
         games = self.games
