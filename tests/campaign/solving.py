@@ -24,19 +24,25 @@ def check_solver(case: Case) -> Counter[str]:
     With `limit` among the settings the answers must be those of the plain search; where that meets
     more positions nothing is compared. Without, only what the answers say of each other is.
     """
-    game, played = Game(case.deal, case.rules), []
+    game = Game(case.deal, case.rules)
+    reference = reference_of(game)
     for text in case.moves:
         if text in game.legal_moves:
             game.play(text)
-            played.append(text)
+            reference.play(text)
     limit = case.settings.get("limit")
     if limit is None:
-        return compare_with_each_other(game, played)
+        return compare_with_each_other(game, reference)
     answers = plain_answers(game, limit)
-    return Counter() if answers is None else compare(game, played, answers)
+    return Counter() if answers is None else compare(game, reference, answers)
 
 
-def compare(game: Game, played: list[str], answers: Answers) -> Counter[str]:
+def reference_of(game: Game) -> ReferenceGame:
+    """The slow reference at the start of a game."""
+    return ReferenceGame(str(game.deal).split(), ReferenceRules(**vars(game.rules)))
+
+
+def compare(game: Game, reference: ReferenceGame, answers: Answers) -> Counter[str]:
     """The answers of the solver and of the plain search."""
     counts: Counter[str] = Counter()
     for objective in OBJECTIVES:
@@ -44,7 +50,7 @@ def compare(game: Game, played: list[str], answers: Answers) -> Counter[str]:
         solution = solve(game, objective)
         same(f"{objective} is proved", True, solution.is_proved)
         same(objective, truth, solution.value)
-        replay(game, played, solution)
+        replay(reference, solution)
         counts["solver proofs"] += 1
         counts[f"solver proofs of {objective}"] += 1
         counts["moves of the solver's lines"] += len(solution.moves)
@@ -68,11 +74,10 @@ def check_bounds(truth: Any, solution: Solution) -> None:
         same(what, True, (low is None or low <= truth) and (high is None or truth <= high))
 
 
-def replay(game: Game, played: list[str], solution: Solution) -> None:
+def replay(reference: ReferenceGame, solution: Solution) -> None:
     """Play a line by the slow reference: each move is legal, and its end is what was promised."""
-    rules = ReferenceRules(**vars(game.rules))
-    reference = ReferenceGame(str(game.deal).split(), rules)
-    for text in [*played, *map(str, solution.moves)]:
+    reference = reference.copy()
+    for text in map(str, solution.moves):
         if text not in reference.legal_moves():
             same(f"{text} of the line for {solution.objective} is legal", True, False)
         reference.play(text)
@@ -85,7 +90,7 @@ def replay(game: Game, played: list[str], solution: Solution) -> None:
         same("moves of the shortest line", solution.value, len(solution.moves))
 
 
-def compare_with_each_other(game: Game, played: list[str]) -> Counter[str]:
+def compare_with_each_other(game: Game, reference: ReferenceGame) -> Counter[str]:
     """What the three proofs for one position say of each other, and their lines."""
     counts: Counter[str] = Counter()
     found = {
@@ -99,7 +104,7 @@ def compare_with_each_other(game: Game, played: list[str]) -> Counter[str]:
         same("all 28 cards, where there is a win", win.value, cards.value == 28)
     for solution in found.values():
         if solution.is_proved:
-            replay(game, played, solution)
+            replay(reference, solution)
             counts["proofs from the deal on"] += 1
             counts["moves of the solver's lines"] += len(solution.moves)
         else:
@@ -113,20 +118,22 @@ def play_solver(generator: np.random.Generator) -> Counter[str]:
     shyness, n_played = generator.random(), int(generator.integers(6, 30))
     limit = int(generator.choice([300, 1000, 3000, 10_000, 60_000], p=[0.3, 0.3, 0.25, 0.12, 0.03]))
     game, played = Game(number, rules), []
+    reference = reference_of(game)
     settings: dict[str, Any] = {}
     counts: Counter[str] = Counter()
     try:
         if generator.random() < 0.1:
-            counts += compare_with_each_other(game, played)
+            counts += compare_with_each_other(game, reference)
         settings["limit"] = limit
         while len(played) < MOST_MOVES and not game.is_over:
             if len(played) >= n_played:
                 answers = plain_answers(game, limit)
                 if answers is not None:
-                    counts += compare(game, played, answers)
+                    counts += compare(game, reference, answers)
                 n_played = len(played) + int(generator.integers(1, 5 if answers is None else 3))
             played.append(_next_move(game, shyness, generator))
             game.play(played[-1])
+            reference.play(played[-1])
     except Exception as error:
         raise Failed(Case("solver", rules, number, tuple(played), settings), error) from error
     return counts
