@@ -27,9 +27,9 @@ CHECKS: dict[str, Callable[[Case], Counter[str]]] = {
     "solver": check_solver,
 }
 ROUND: tuple[tuple[Callable[[np.random.Generator], Counter[str]], int], ...] = (
-    (play_batch, 2),
-    (play_words, 8),
-    (play_solver, 8),
+    (play_batch, 1),
+    (play_words, 5),
+    (play_solver, 5),
 )
 """What is played in one round, and how often: none takes most of the time."""
 
