@@ -9,6 +9,8 @@ import numpy as np
 
 from pyramid_env import actions, engine
 from pyramid_env.actions import sample_actions
+from pyramid_env.observation import observation_space
+from pyramid_env.rules import PRESETS, Rules
 from pyramid_env.solver import facts
 from tests.campaign import environments, solving
 from tests.campaign.environments import play_batch
@@ -54,6 +56,7 @@ def steps() -> Iterator[Any]:
         for _ in range(3):
             yield lambda generator=generator: play_solver(generator)
     yield check_sampling
+    yield check_spaces
 
 
 def check_sampling() -> None:
@@ -72,3 +75,11 @@ def check_sampling() -> None:
     except ValueError:
         return
     raise AssertionError("an empty mask was sampled from")
+
+
+def check_spaces() -> None:
+    """Each number of an observation has as many values as it can take."""
+    for rules in (*PRESETS.values(), Rules(reserve=3)):
+        size = 24 - rules.reserve
+        categories = [14] * (28 + rules.reserve + size) + [15] * size + [10] + [5] * 13
+        assert observation_space(rules).nvec.tolist() == categories

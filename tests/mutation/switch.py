@@ -35,6 +35,6 @@ def _read(typing_context: Any) -> Any:
     return types.int64(), generate
 
 
-@overload(is_on)
-def _compiled(mutant: Any) -> Any:
+@overload(is_on, strict=False)
+def _compiled(mutant):  # type: ignore[no-untyped-def]
     return lambda mutant: _read() == mutant
