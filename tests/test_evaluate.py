@@ -356,7 +356,7 @@ def test_learning_curves_of_runs_are_kept_and_shown(tmp_path: Path) -> None:
     assert sorted(path.name for path in (out / "curves").iterdir()) == ["other.csv", "ppo@0.csv"]
     assert "](learning-curves.png)" in (out / "report.md").read_text()
     (tmp_path / "run1" / "evaluations.csv").write_text("steps,win_rate\n0,1\n")
-    with pytest.raises(ValueError, match="is no learning curve: it needs numbers in steps"):
+    with pytest.raises(ValueError, match="is no learning curve with numbers in steps"):
         evaluate.report(evaluate.ReportArguments(out, curves), console)
     with pytest.raises(ValueError, match="give NAME=FOLDER"):
         evaluate.report(evaluate.ReportArguments(out, ("run1",)), console)

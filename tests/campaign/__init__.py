@@ -1,1 +1,1 @@
-"""A campaign against the engine: random rules, deals and moves, compared by `python -m tests.campaign`."""
+"""A campaign against the engine: random rules, deals and moves, by `python -m tests.campaign`."""

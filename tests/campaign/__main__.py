@@ -16,7 +16,7 @@ from itertools import count
 import numpy as np
 import tyro
 
-from tests.campaign.cases import Case, Failed, failure_text, fails, smallest
+from tests.campaign.cases import Case, Failed, fails, failure_text, smallest
 from tests.campaign.environments import check_environments, play_batch
 from tests.campaign.solving import check_solver, play_solver
 from tests.campaign.words import check_words, play_words
@@ -63,7 +63,9 @@ def main(arguments: Arguments) -> int:
     counts: Counter[str] = Counter()
     started = reported = time.monotonic()
     end = started + 60 * arguments.minutes if arguments.minutes is not None else float("inf")
-    rounds = range(arguments.first, arguments.first + arguments.rounds) if arguments.rounds else None
+    rounds = (
+        range(arguments.first, arguments.first + arguments.rounds) if arguments.rounds else None
+    )
     try:
         for number in rounds if rounds is not None else count(arguments.first):
             if time.monotonic() >= end:

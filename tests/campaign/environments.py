@@ -70,7 +70,7 @@ class Plain:
 
 
 def all_same(what: str, expected: Any, found: Any, rows: Any = None) -> None:
-    """Raise `Difference` unless two arrays are equal, in these rows, and name the first that differs."""
+    """Raise `Difference` unless two arrays are equal in these rows, naming the first."""
     expected, found = np.asarray(expected), np.asarray(found)
     if expected.shape == found.shape and np.array_equal(expected, found):
         return
@@ -241,7 +241,9 @@ class Batch:
         """The game of a row as it was played."""
         table = action_table(self.rules)
         moves = [str(table[int(actions[row])]) for actions in self.actions[self.begun[row] :]]
-        kept = {key: self.settings[key] for key in ("information", "reward") if key in self.settings}
+        kept = {
+            key: self.settings[key] for key in ("information", "reward") if key in self.settings
+        }
         number = int(self.plain.games["number"][row])
         return Case("environments", self.rules, number, tuple(moves), kept)
 

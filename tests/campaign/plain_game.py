@@ -1,8 +1,9 @@
 """The game once more from the rules' words alone, plain but compiled: for millions of comparisons.
 
 It shares nothing with the package but how it is compiled, and nothing with the slow reference
-(`tests/reference.py`), to which the campaign holds it too. A game is lists of cards. A card is its place in the deal: 0-27 the pyramid
-row by row, then the reserve, then the stock. The places of moves have the numbers of `PLACES`.
+(`tests/reference.py`), to which the campaign holds it too. A game is lists of cards. A card is its
+place in the deal: 0-27 the pyramid row by row, then the reserve, then the stock. The places of
+moves have the numbers of `PLACES`.
 """
 
 from __future__ import annotations
@@ -203,8 +204,10 @@ def _is_last_cover(there: Any, upper: int, lower: int, available: Any) -> Any:
 
 
 @inline_kernel
-def _can_remove(first: int, second: int, there: Any, covered: Any, available: Any, ranks: Any) -> Any:
-    """Whether a pair may be removed, or a king (no second place); `covered` pairs as the rules say."""
+def _can_remove(
+    first: int, second: int, there: Any, covered: Any, available: Any, ranks: Any
+) -> Any:
+    """Whether a pair may be removed, or a king, which has no second place."""
     if second < 0:
         return first >= 0 and available[first] and ranks[first] == 13
     if ranks[first] == 0 or ranks[second] == 0 or ranks[first] + ranks[second] != 13:
@@ -223,7 +226,12 @@ def _find_removals(game: Any, rules: Any, legal: Any) -> int:
     """Write which pairs and kings may be removed, and return how many."""
     available, ranks = np.empty(37, np.bool_), np.empty(37, np.int64)
     _find_available(game, rules, available, ranks)
-    there, firsts, seconds, covered = game["there"], rules.firsts, rules.seconds, rules.covered_pairs
+    there, firsts, seconds, covered = (
+        game["there"],
+        rules.firsts,
+        rules.seconds,
+        rules.covered_pairs,
+    )
     n_removals = 0
     for action in range(len(firsts)):
         legal[action] = _can_remove(

@@ -76,7 +76,9 @@ def positions(games: Any, rules: Any, results: Any) -> None:
 
 
 @kernel
-def choose(games: Any, chances: Any, eager: float, illegal: float, rules: Any, actions: Any) -> None:
+def choose(
+    games: Any, chances: Any, eager: float, illegal: float, rules: Any, actions: Any
+) -> None:
     """Choose actions by three `chances` a row: removals with chance `eager` where there are any.
 
     With chance `illegal`, or where no action means anything, any id is taken.

@@ -1,4 +1,4 @@
-"""The solver against the search through every position that can be reached, and its lines played."""
+"""The solver against a search through every position that can be reached, and its lines played."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def compare_with_each_other(game: Game, reference: ReferenceGame) -> Counter[str
 
 
 def play_solver(generator: np.random.Generator) -> Counter[str]:
-    """A game by chance: proofs at its start, and at some positions as soon as all can be searched."""
+    """A game by chance: proofs at some positions as soon as all that follow can be searched."""
     rules, number = random_rules(generator), int(random_numbers(generator, 1)[0])
     shyness, n_played = generator.random(), int(generator.integers(6, 30))
     limit = int(generator.choice([300, 1000, 3000, 10_000, 60_000], p=[0.3, 0.3, 0.25, 0.12, 0.03]))

@@ -68,7 +68,7 @@ class Planter(ast.NodeTransformer):
         future = "from __future__ import annotations"
         return lines.replace(future, f"{future}\n{import_}", 1)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         outer, self._function = self._function, node.name
         start = 1 if ast.get_docstring(node) is not None else 0
         body = [self.visit(statement) for statement in node.body[start:]]
@@ -76,7 +76,7 @@ class Planter(ast.NodeTransformer):
         self._function = outer
         return node
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:  # noqa: N802
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         is_text = any(isinstance(side, ast.JoinedStr) for side in (node.left, node.right))
         swapped = OPERATORS.get(type(node.op))
         if swapped is None or is_text:
@@ -84,7 +84,7 @@ class Planter(ast.NodeTransformer):
         after = ast.BinOp(node.left, swapped(), node.right)
         return self._switch(node, after)
 
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: N802
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
         if len(node.ops) != 1:
             return self.generic_visit(node)
         others = COMPARISONS[type(node.ops[0])]
@@ -92,31 +92,31 @@ class Planter(ast.NodeTransformer):
             node, *(ast.Compare(node.left, [other()], node.comparators) for other in others)
         )
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:  # noqa: N802
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         swapped = ast.Or() if isinstance(node.op, ast.And) else ast.And()
         return self._switch(node, ast.BoolOp(swapped, node.values))
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:  # noqa: N802
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         if isinstance(node.op, ast.Not):
             return self._switch(node, _not(node))
         if isinstance(node.op, ast.Invert):
             return self._switch(node, node.operand)
         return node
 
-    def visit_Constant(self, node: ast.Constant) -> ast.AST:  # noqa: N802
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if isinstance(node.value, bool):
             return self._switch(node, ast.Constant(not node.value))
         if isinstance(node.value, int):
             return self._switch(node, ast.Constant(node.value + 1))
         return node
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         other = NAMES.get(node.id)
         if other is None or not isinstance(node.ctx, ast.Load):
             return node
         return self._switch(node, ast.Name(other, ast.Load()))
 
-    def visit_If(self, node: ast.If) -> ast.AST:  # noqa: N802
+    def visit_If(self, node: ast.If) -> ast.AST:
         is_plain = isinstance(node.test, ast.Name | ast.Subscript | ast.Call | ast.Attribute)
         if is_plain and self._function:
             after = _not(deepcopy(node.test))
@@ -126,7 +126,7 @@ class Planter(ast.NodeTransformer):
             return node
         return self.generic_visit(node)
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:  # noqa: N802
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         swapped = OPERATORS.get(type(node.op))
         if swapped is None or not self._function:
             return node
@@ -136,21 +136,21 @@ class Planter(ast.NodeTransformer):
         self.generic_visit(node)
         return ast.If(_is_on(number), [changed], [node])
 
-    def visit_Expr(self, node: ast.Expr) -> ast.AST:  # noqa: N802
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
         if not isinstance(node.value, ast.Call):
             return node
         return self._may_be_left_out(node)
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:  # noqa: N802
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
         if self._function and isinstance(node.targets[0], ast.Subscript):
             return self._may_be_left_out(node)
         node.value = self.visit(node.value)
         return node
 
-    def visit_Break(self, node: ast.Break) -> ast.AST:  # noqa: N802
+    def visit_Break(self, node: ast.Break) -> ast.AST:
         return self._may_be_left_out(node)
 
-    def visit_Continue(self, node: ast.Continue) -> ast.AST:  # noqa: N802
+    def visit_Continue(self, node: ast.Continue) -> ast.AST:
         return self._may_be_left_out(node)
 
     def _leave(self, node: ast.AST) -> ast.AST:
