@@ -226,7 +226,7 @@ class Table:
                     raise ValueError(f"line {lines.line_num}: {error}") from None
             n_found = len(rows) + sum(1 for _ in lines)
             if n_found != len(deals):
-                raise ValueError(f"{n_found} rows, not {len(deals)}")
+                raise ValueError(f"it has {n_found} rows, not {len(deals)}")
         return rows
 
     def _part(self, deals: range) -> Path:

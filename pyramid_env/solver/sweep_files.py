@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pyramid_env.files import reading, replacing
+from pyramid_env.files import reading, reason_of, replacing
 from pyramid_env.rules import Rules
 from pyramid_env.solver.solution import Objective, Solution, check_objective
 from pyramid_env.workers import extra
@@ -224,7 +224,7 @@ def read_chunk(folder: Path, settings: Settings, deals: range) -> Answers:
     path = folder / settings.file_of(deals)
     read = _read_csv if settings.file_format == "csv" else _read_parquet
     again = "delete it to have it done again"
-    with reading(path, "cannot be read", again):  # PyArrow's errors are such too
+    with reading(path, "cannot be read", again):
         answers = read(path)
     if not np.array_equal(answers.deal, np.arange(deals.start, deals.stop)):
         raise ValueError(f"{path} holds other deals than {deals}: {again}")
@@ -290,8 +290,13 @@ def _parquet_bytes(answers: Answers) -> bytes:
 
 def _read_parquet(path: Path) -> Answers:
     with extra("sweep"):
+        import pyarrow
         from pyarrow import parquet
-    table = parquet.ParquetFile(path).read(COLUMNS)
+    content = io.BytesIO(path.read_bytes())
+    try:
+        table = parquet.ParquetFile(content).read(COLUMNS)
+    except (pyarrow.ArrowException, OSError) as error:  # the disk has been read by now
+        raise ValueError(reason_of(error)) from None
     return Answers.from_columns(
         column.fill_null(NONE).to_numpy() if column.null_count else column.to_numpy()
         for column in table.columns

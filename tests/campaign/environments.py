@@ -99,6 +99,11 @@ class Batch:
         self._mode = self.envs.autoreset_mode
         self.actions: list[NDArray[np.int64]] = []
         self.begun = np.zeros(n, np.int64)
+        self.plain.games["number"] = numbers
+
+    def start(self) -> None:
+        """Begin all games."""
+        numbers = self.plain.games["number"].copy()
         self.begin(self.everyone, numbers, seed=int(numbers[0] % 2**32))
 
     def begin(
@@ -213,8 +218,10 @@ class Batch:
         for i, env in enumerate(self.scalars):
             if rows[i]:
                 observation, info = env.reset(options={"deal": int(numbers[i])})
-                all_same("scalar's first observation", self.plain.observations[i], observation)
-                all_same("scalar's first mask", self.plain.masks[i], info["action_mask"])
+                first = self.plain.observations[i].tolist(), self.plain.masks[i].tolist()
+                found = observation.tolist(), info["action_mask"].tolist()
+                if first != found:
+                    raise Difference("the scalar environment's first view", first, found, i)
 
     def _compare_success(self, infos: dict[str, Any], ended: NDArray[np.bool_]) -> None:
         if ended.any():
@@ -258,6 +265,7 @@ def check_environments(case: Case) -> Counter[str]:
         autoreset_mode=AutoresetMode.DISABLED,
         **case.settings,
     )
+    batch.start()
     for text in case.moves:
         move = Move.parse(text)
         if move in table and not batch.plain.games["is_over"][0]:
@@ -272,6 +280,7 @@ def play_batch(generator: np.random.Generator) -> Counter[str]:
     eager, illegal = generator.choice([0.0, 0.5, 0.9, 0.98, 1.0]), generator.choice([0, 0.02, 0.2])
     actions = np.empty(n, np.int64)
     try:
+        batch.start()
         for _ in range(min(LONGEST, STEPS_A_BATCH // n)):
             over = batch.plain.games["is_over"]
             if batch._mode == AutoresetMode.DISABLED and over.any():

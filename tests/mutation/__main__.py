@@ -54,6 +54,9 @@ class Arguments:
     every: int = 1
     """Try only every so-manieth fault."""
 
+    times: int = 1
+    """How much longer a campaign each fault has to get past."""
+
     out: Path | None = None
     """A file for the results, a line of JSON a fault."""
 
@@ -74,6 +77,7 @@ def main(arguments: Arguments) -> int:
         chosen = [m for m in mutants if m.number in arguments.only or not arguments.only]
         job = {
             "mutants": [asdict(mutant) for mutant in chosen[:: arguments.every]],
+            "times": arguments.times,
             "out": None if arguments.out is None else str(arguments.out.resolve()),
         }
         environment = os.environ | {
@@ -95,15 +99,16 @@ def run_planted() -> int:
 
     job = json.loads(Path("job.json").read_text("utf-8"))
     started = time.monotonic()
-    nodes = check()
+    times = job["times"]
+    nodes = check(times)
     print(f"compiled in {time.monotonic() - started:.0f} s", flush=True)
     started_cpu = time.process_time()
-    assert check() == nodes
+    assert check(times) == nodes
     print(f"the campaign takes {time.process_time() - started_cpu:.1f} s of CPU", flush=True)
     counts: Counter[str] = Counter()
     for i, fields in enumerate(job["mutants"], start=1):
         mutant = Mutant(**fields)
-        result = _try(mutant.number, nodes)
+        result = _try(mutant.number, nodes, times)
         counts[result] += 1
         if job["out"]:
             with Path(job["out"]).open("a", encoding="utf-8") as file:
@@ -116,25 +121,25 @@ def run_planted() -> int:
     return 0
 
 
-def _try(number: int, nodes: int) -> str:
+def _try(number: int, nodes: int, times: int) -> str:
     """Turn a fault on in a process of its own, and play."""
     child = os.fork()
     if child == 0:
-        _be_caught_or_not(number, nodes)
+        _be_caught_or_not(number, nodes, times)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     return {0: SURVIVED, 3: SLOWER}.get(code, CAUGHT)
 
 
-def _be_caught_or_not(number: int, nodes: int) -> None:
+def _be_caught_or_not(number: int, nodes: int, times: int) -> None:
     from tests.mutation.checks import check
     from tests.mutation.switch import turn_on
 
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS_OF_CPU, SECONDS_OF_CPU))
+    resource.setrlimit(resource.RLIMIT_CPU, (times * SECONDS_OF_CPU, times * SECONDS_OF_CPU))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     turn_on(number)
     try:
-        os._exit(0 if check() == nodes else 3)
+        os._exit(0 if check(times) == nodes else 3)
     except BaseException:
         os._exit(1)
 
