@@ -60,8 +60,7 @@ def test_a_batch_names_the_game_that_differs(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(environments, "read_actions", wrong)
     with pytest.raises(Failed) as failure:
-        for seed in range(5):
-            play_batch(np.random.default_rng(seed))
+        play_batch(np.random.default_rng(0))
     case = failure.value.case
     with pytest.raises(Exception, match="expected"):
         check_environments(case)

@@ -18,8 +18,17 @@ class Difference(Exception):  # noqa: N818 - what was looked for, not an error
     """Two answers to one question are not the same."""
 
     def __init__(self, what: str, expected: Any, found: Any, row: int = 0) -> None:
+        expected, found = _where_they_differ(expected, found)
         super().__init__(f"{what}: expected {expected}, found {found}")
         self.row = row
+
+
+def _where_they_differ(expected: Any, found: Any) -> tuple[Any, Any]:
+    """Of long lists only what differs, by index."""
+    if not isinstance(expected, list) or not isinstance(found, list) or len(expected) != len(found):
+        return expected, found
+    indices = [i for i in range(len(found)) if expected[i] != found[i]]
+    return {i: expected[i] for i in indices}, {i: found[i] for i in indices}
 
 
 def same(what: str, expected: Any, found: Any) -> None:

@@ -19,6 +19,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import pytest
 import tyro
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +41,8 @@ CAUGHT, SLOWER, SURVIVED = "caught", "other nodes, same answers", "survived"
 SECONDS_OF_CPU = 6
 """Three times what the whole campaign takes: a fault that never comes to an end is caught."""
 
+SECONDS_OF_TESTS = 300
+
 
 @dataclass(frozen=True)
 class Arguments:
@@ -57,6 +60,9 @@ class Arguments:
     times: int = 1
     """How much longer a campaign each fault has to get past."""
 
+    tests: tuple[str, ...] = ()
+    """Test files that a fault has to get past as well."""
+
     out: Path | None = None
     """A file for the results, a line of JSON a fault."""
 
@@ -69,6 +75,7 @@ def main(arguments: Arguments) -> int:
         copy = Path(name) / "copy"
         for folder in ("pyramid_env", "agents", "tests"):
             shutil.copytree(ROOT / folder, copy / folder)
+        shutil.copy(ROOT / "pyproject.toml", copy)
         sources, mutants = planted(
             list(arguments.files), lambda file: (ROOT / file).read_text("utf-8")
         )
@@ -78,6 +85,7 @@ def main(arguments: Arguments) -> int:
         job = {
             "mutants": [asdict(mutant) for mutant in chosen[:: arguments.every]],
             "times": arguments.times,
+            "tests": arguments.tests,
             "out": None if arguments.out is None else str(arguments.out.resolve()),
         }
         environment = os.environ | {
@@ -108,7 +116,7 @@ def run_planted() -> int:
     counts: Counter[str] = Counter()
     for i, fields in enumerate(job["mutants"], start=1):
         mutant = Mutant(**fields)
-        result = _try(mutant.number, nodes, times)
+        result = _try(mutant.number, nodes, times, job["tests"])
         counts[result] += 1
         if job["out"]:
             with Path(job["out"]).open("a", encoding="utf-8") as file:
@@ -121,25 +129,29 @@ def run_planted() -> int:
     return 0
 
 
-def _try(number: int, nodes: int, times: int) -> str:
+def _try(number: int, nodes: int, times: int, tests: list[str]) -> str:
     """Turn a fault on in a process of its own, and play."""
     child = os.fork()
     if child == 0:
-        _be_caught_or_not(number, nodes, times)
+        _be_caught_or_not(number, nodes, times, tests)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     return {0: SURVIVED, 3: SLOWER}.get(code, CAUGHT)
 
 
-def _be_caught_or_not(number: int, nodes: int, times: int) -> None:
+def _be_caught_or_not(number: int, nodes: int, times: int, tests: list[str]) -> None:
     from tests.mutation.checks import check
     from tests.mutation.switch import turn_on
 
-    resource.setrlimit(resource.RLIMIT_CPU, (times * SECONDS_OF_CPU, times * SECONDS_OF_CPU))
+    seconds = SECONDS_OF_CPU * times + SECONDS_OF_TESTS * len(tests)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     turn_on(number)
     try:
-        os._exit(0 if check(times) == nodes else 3)
+        is_same = check(times) == nodes
+        if tests and pytest.main(["-x", "-q", "--override-ini=addopts=", "-Wignore", *tests]):
+            os._exit(1)
+        os._exit(0 if is_same else 3)
     except BaseException:
         os._exit(1)
 
