@@ -19,16 +19,18 @@ import tyro
 from tests.campaign.cases import Case, Failed, fails, failure_text, smallest
 from tests.campaign.environments import check_environments, play_batch
 from tests.campaign.solving import check_solver, play_solver
-from tests.campaign.words import check_words, play_words
+from tests.campaign.words import check_position, check_words, play_position, play_words
 
 CHECKS: dict[str, Callable[[Case], Counter[str]]] = {
     "environments": check_environments,
     "words": check_words,
     "solver": check_solver,
+    "position": check_position,
 }
 ROUND: tuple[tuple[Callable[[np.random.Generator], Counter[str]], int], ...] = (
     (play_batch, 1),
     (play_words, 5),
+    (play_position, 50),
     (play_solver, 5),
 )
 """What is played in one round, and how often: none takes most of the time."""

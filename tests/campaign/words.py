@@ -21,7 +21,7 @@ from pyramid_env.rules import Rules
 from tests.campaign.cases import Case, Failed, random_numbers, random_rules, same
 from tests.campaign.environments import Plain, plain_rules
 from tests.campaign.plain_game import GAME_DTYPE
-from tests.reference import ReferenceGame, ReferenceRules
+from tests.reference import PYRAMID, ReferenceGame, ReferenceRules, covers
 
 VIEWS: tuple[Information, ...] = ("fair", "thoughtful")
 LONGEST = 300
@@ -190,3 +190,47 @@ def play_words(generator: np.random.Generator) -> Counter[str]:
         raise Failed(Case("words", rules, number, tuple(moves)), error) from error
     words.counts["games by the slow reference"] += 1
     return words.counts
+
+
+def check_position(case: Case) -> Counter[str]:
+    """A position that no moves have led to: what may be played, and what is seen."""
+    position, rules = int(case.settings["position"]), case.rules
+    game = Game(case.deal, rules, position)
+    cards = str(game.deal).split()
+    reference = ReferenceGame(cards, ReferenceRules(**vars(rules)))
+    left = [card for i, card in enumerate(cards) if position >> i & 1]
+    drawn = cards[28 + rules.reserve :][: position >> 52 & 31]
+    reference.table = {place: card for place, card in reference.table.items() if card in left}
+    reference.waste = [card for card in drawn if card in left]
+    reference.stock = [card for card in reference.stock if card in left and card not in drawn]
+    reference.recycles = position >> 57
+    same("position", position_of(reference, cards), position)
+    same("legal moves", sorted(reference.legal_moves()), sorted(map(str, game.legal_moves)))
+    same("won", reference.is_won, game.is_won)
+    same("lost", reference.is_lost, game.is_lost)
+    for view in VIEWS:
+        seen = observe(position, game.deal, rules, view).tolist()
+        same(f"{view} observation", reference.observation(view == "thoughtful"), seen)
+    return Counter({"positions without a game": 1})
+
+
+def play_position(generator: np.random.Generator) -> Counter[str]:
+    """Any set of cards that a game may leave, with any of the stock drawn in any pass."""
+    rules, number = random_rules(generator), int(random_numbers(generator, 1)[0])
+    is_left = generator.random(52) < generator.choice([0.03, 0.2, 0.9])
+    is_left[:28] = generator.random(28) < generator.choice([0.6, 0.9, 0.99])
+    for slot, place in enumerate(PYRAMID):
+        for cover in covers(place):
+            if not is_left[slot] and cover in PYRAMID:  # a card went after those that covered it
+                is_left[PYRAMID.index(cover)] = False
+    left = np.flatnonzero(is_left).tolist()
+    first_stock = 28 + rules.reserve
+    stock = [card for card in left if card >= first_stock]
+    next_card = [*stock, 52][generator.integers(len(stock) + 1)]
+    passed = int(generator.integers(rules.passes or 2))
+    position = sum(1 << card for card in left) | (next_card - first_stock) << 52 | passed << 57
+    case = Case("position", rules, number, settings={"position": position})
+    try:
+        return check_position(case)
+    except Exception as error:
+        raise Failed(case, error) from error

@@ -15,7 +15,7 @@ from pyramid_env.solver import facts
 from tests.campaign import environments, solving
 from tests.campaign.environments import play_batch
 from tests.campaign.solving import play_solver
-from tests.campaign.words import play_words
+from tests.campaign.words import play_position, play_words
 
 STEPS_A_BATCH = 3000
 N_ROUNDS = 8
@@ -55,6 +55,9 @@ def steps(n_rounds: int) -> Iterator[Any]:
         yield lambda generator=generator: play_batch(generator)
         for _ in range(3):
             yield lambda generator=generator: play_solver(generator)
+    generator = np.random.default_rng(2026)
+    for _ in range(400):
+        yield lambda: play_position(generator)
     yield check_sampling
     yield check_spaces
     yield check_positions
