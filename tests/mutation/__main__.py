@@ -143,7 +143,7 @@ def _be_caught_or_not(number: int, nodes: int, times: int, tests: list[str]) -> 
     from tests.mutation.checks import check
     from tests.mutation.switch import turn_on
 
-    seconds = SECONDS_OF_CPU * times + SECONDS_OF_TESTS * len(tests)
+    seconds = SECONDS_OF_CPU * max(1, times) + SECONDS_OF_TESTS * len(tests)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     turn_on(number)
