@@ -19,7 +19,7 @@ from safetensors.numpy import save
 from agents.agent import ActionMasks, Actions, Agent, Observations
 from agents.network import Network, PolicyConfig
 from pyramid_env.actions import action_table
-from pyramid_env.files import replacing
+from pyramid_env.files import reading, reason_of, replacing
 from pyramid_env.rules import Rules
 
 POLICY_FORMAT = "pyramid-env policy 2"
@@ -98,14 +98,19 @@ def read_policy(path: str | Path) -> tuple[PolicyConfig, Weights]:
     if not Path(path).is_file():
         raise FileNotFoundError(f"no policy file {path}")
     try:
-        with safe_open(path, framework="numpy") as file:
+        with (
+            reading(path, "is damaged"),
+            safe_open(path, framework="numpy") as file,
+        ):
             metadata = file.metadata() or {}
             weights: Weights = {
                 name: file.get_tensor(name).astype(np.float32)
                 for name in file.keys()  # noqa: SIM118
             }
     except SafetensorError as error:
-        raise ValueError(f"{path} is no safetensors file or is damaged: {error}") from None
+        raise ValueError(
+            f"{path} is no safetensors file or is damaged: {reason_of(error)}"
+        ) from None
     config = _read_config(path, metadata)
     found = {name: array.shape for name, array in weights.items()}
     for name, shape in config.shapes().items():
@@ -119,10 +124,8 @@ def read_policy(path: str | Path) -> tuple[PolicyConfig, Weights]:
 
 
 def _read_config(path: str | Path, metadata: dict[str, str]) -> PolicyConfig:
-    try:
+    with reading(path, "is no policy file of pyramid-env"):
         fields: dict[str, Any] = json.loads(metadata["policy"])
         if fields.pop("format") != POLICY_FORMAT:
             raise ValueError(f"its format is not {POLICY_FORMAT!r}")
         return PolicyConfig(rules=Rules(**fields.pop("rules")), **fields)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is no policy file of pyramid-env: {error!r}") from None

@@ -32,6 +32,7 @@ from pyramid_env.observation import (
     MANY_PASSES,
     MAX_UNSEEN,
     Information,
+    is_thoughtful,
     observation_fields,
 )
 from pyramid_env.pyramid import (
@@ -55,6 +56,7 @@ TABLE_TOKEN = N_PAIRS + 1
 N_TOKENS = N_PAIRS + 2
 
 NORM_EPSILON = 1e-5
+_LARGEST = 4096  # a file that asks for more is damaged
 _MOST_BELOW = 8  # scales how many cards lie below one to about 1
 
 
@@ -80,8 +82,9 @@ class PolicyConfig:
     def __post_init__(self) -> None:
         for name in ("width", "layers", "heads"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name}={value!r} is not allowed: a whole number from 1 on")
+            if type(value) is not int or not 1 <= value <= _LARGEST:
+                raise ValueError(f"{name}={value!r} is not allowed: 1 to {_LARGEST}")
+        is_thoughtful(self.information)
         if self.width % self.heads:
             raise ValueError(f"width={self.width} is not allowed: a multiple of heads={self.heads}")
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from agents.versions import package_versions
 from pyramid_env.deals import FIRST_TRAINING_NUMBER
-from pyramid_env.files import replacing, write_text
+from pyramid_env.files import reading, replacing, write_text
 from pyramid_env.rules import Rules
 
 SETTINGS_FILE = "evaluation.json"
@@ -57,6 +57,10 @@ class Entry:
     privileged: bool
     """Whether it sees the hidden cards."""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or Path(self.name).name != self.name:
+            raise ValueError(f"an agent's name {self.name!r} is not that of a file")
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -80,14 +84,17 @@ class Settings:
 
     def __post_init__(self) -> None:
         first, end = self.deals.start, self.deals.stop
-        if not 0 <= first < end <= FIRST_TRAINING_NUMBER:
+        if self.deals.step != 1 or not 0 <= first < end <= FIRST_TRAINING_NUMBER:
             raise ValueError(
                 f"deals {first} to {end - 1} are no evaluation deals: at least one, from 0 to"
                 f" {FIRST_TRAINING_NUMBER - 1}"
             )
         for name in ("batch", "chunk"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)} is not allowed: 1 or more")
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise ValueError(f"{name}={value!r} is not allowed: 1 or more")
+        if "pyramid-env" not in self.versions:
+            raise ValueError("versions is not allowed without that of pyramid-env")
 
     @property
     def chunks(self) -> Iterator[range]:
@@ -203,21 +210,23 @@ class Table:
     def read(self, deals: range, convert: Callable[[Sequence[str]], Any]) -> list[Any]:
         """What `convert` makes of each row. Raises `ValueError` naming file and row."""
         rows = []
-        with self.path.open(newline="", encoding="utf-8") as file:
+        with (
+            self.path.open(newline="", encoding="utf-8") as file,
+            reading(self.path, "is damaged", AGAIN),
+        ):
             lines = csv.reader(file)
             if tuple(next(lines, ())) != tuple(self.columns):
-                raise ValueError(f"{self.path}: its columns must be {', '.join(self.columns)}")
+                raise ValueError(f"its columns must be {', '.join(self.columns)}")
             for deal, line in zip(deals, lines, strict=False):
                 try:
                     if len(line) != len(self.columns) or int(line[0]) != deal:
                         raise ValueError(f"row {','.join(line)[:60]!r} where deal {deal} must be")
                     rows.append(convert(line))
                 except ValueError as error:
-                    raise ValueError(f"{self.path} is damaged ({error}): {AGAIN}") from None
-            n_more = sum(1 for _ in lines)
-        if len(rows) != len(deals) or n_more:
-            n_found = len(rows) + n_more
-            raise ValueError(f"{self.path} has {n_found} rows, not {len(deals)}: {AGAIN}")
+                    raise ValueError(f"line {lines.line_num}: {error}") from None
+            n_found = len(rows) + sum(1 for _ in lines)
+            if n_found != len(deals):
+                raise ValueError(f"it has {n_found} rows, not {len(deals)}")
         return rows
 
     def _part(self, deals: range) -> Path:
@@ -286,7 +295,7 @@ def read_settings(folder: Path) -> tuple[Settings, tuple[Entry, ...]] | None:
     path = folder / SETTINGS_FILE
     if not path.exists():
         return None
-    try:
+    with reading(path, "is not that of an evaluation"):
         fields = json.loads(path.read_text(encoding="utf-8"))
         if fields.pop("format") != FORMAT:
             raise ValueError(f"its format is not {FORMAT!r}")
@@ -294,8 +303,6 @@ def read_settings(folder: Path) -> tuple[Settings, tuple[Entry, ...]] | None:
         fields["rules"] = Rules(**fields["rules"])
         fields["deals"] = range(*fields["deals"])
         return Settings(**fields), entries
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is not that of an evaluation: {error!r}") from None
 
 
 def keep_curve(folder: Path, name: str, run: Path) -> None:
@@ -312,14 +319,10 @@ def keep_curve(folder: Path, name: str, run: Path) -> None:
 
 def read_curve(path: Path) -> NDArray[np.float64]:
     """Steps, win rate and mean cards of a learning curve, float64[n, 3]."""
-    with path.open(newline="", encoding="utf-8") as file:
+    what = f"is no learning curve with numbers in {', '.join(CURVE_COLUMNS)}"
+    with path.open(newline="", encoding="utf-8") as file, reading(path, what):
         rows = list(csv.DictReader(file))
-    try:
         curve = np.array([[float(row[name]) for name in CURVE_COLUMNS] for row in rows])
-    except (KeyError, TypeError, ValueError):
-        raise ValueError(
-            f"{path} is no learning curve: it needs numbers in {', '.join(CURVE_COLUMNS)}"
-        ) from None
     return curve.reshape(-1, len(CURVE_COLUMNS))
 
 

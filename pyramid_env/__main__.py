@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from pyramid_env.commands import play, replay, solve, sweep
+from pyramid_env.files import one_line
 from pyramid_env.jit import announce_compiling
 
 
@@ -16,7 +17,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser that says what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}\n")
+        self.exit(2, f"{self.prog}: {one_line(message)}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (ValueError, OSError) as error:
-        print(f"{name}: {error}", file=sys.stderr)
+        print(f"{name}: {one_line(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         if sys.stderr.isatty():

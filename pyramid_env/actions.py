@@ -16,6 +16,7 @@ from typing import Any, Literal, NewType
 import numpy as np
 from numpy.typing import NDArray
 
+from pyramid_env.files import shown
 from pyramid_env.jit import inline_kernel, kernel, lowest
 from pyramid_env.pyramid import (
     FIRST_RESERVE,
@@ -78,7 +79,7 @@ class Move:
             return RECYCLE if words[0].lower() == "recycle" else DRAW
         if len(words) not in (1, 2):
             raise ValueError(
-                f"cannot read {text!r} as a move: two places such as B1+G7, one for a king,"
+                f"cannot read {shown(text)} as a move: two places such as B1+G7, one for a king,"
                 " draw or recycle"
             )
         places = tuple(sorted(parse_place(word) for word in words))

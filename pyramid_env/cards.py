@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import NewType
 
+from pyramid_env.files import shown
+
 Card = NewType("Card", int)
 
 N_CARDS = 52
@@ -75,7 +77,9 @@ def parse_card(text: str) -> Card:
     """
     match = _CARD_PATTERN.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"cannot read {text!r} as a card: write a rank and a suit, such as QS")
+        raise ValueError(
+            f"cannot read {shown(text)} as a card: write a rank and a suit, such as QS"
+        )
     return _card_of(match)
 
 

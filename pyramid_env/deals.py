@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyramid_env.cards import N_CARDS, Card, card_text, scan_cards
+from pyramid_env.files import shown
 from pyramid_env.jit import kernel, lowest
 from pyramid_env.pyramid import N_SLOTS, Place, place_name
 
@@ -188,7 +189,7 @@ def _check_deck(cards: Iterable[tuple[str, Card | None]]) -> None:
     for index, (text, card) in enumerate(cards):
         count += 1
         if card is None:
-            raise ValueError(f"cannot read {text!r} as a card, at {_place_in_deal(index)}")
+            raise ValueError(f"cannot read {shown(text)} as a card, at {_place_in_deal(index)}")
         if card in seen:
             raise ValueError(
                 f"{card_text(card)} is there twice: at {_place_in_deal(seen[card])}"

@@ -1,13 +1,28 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and what is said of those that cannot be read."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 PART = ".part"
 """Ends the name of a file that is being written."""
+
+UNREADABLE = (
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    csv.Error,
+)
+"""What comes of taking a file's content for what it should be."""
+
+_LONGEST_REASON = 200
 
 
 @contextmanager
@@ -39,3 +54,49 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file, UTF-8, whole or not at all."""
     with replacing(path) as draft:
         draft.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def reading(path: Path | str, what: str, advice: str = "") -> Iterator[None]:
+    """Make a `ValueError` of all that comes of a file's content: ``PATH WHAT: reason; advice``.
+
+    >>> with reading("deals.json", "has no deals"):
+    ...     {}["deal"]
+    Traceback (most recent call last):
+    ValueError: deals.json has no deals: KeyError: 'deal'
+    """
+    try:
+        yield
+    except UNREADABLE as error:
+        raise ValueError(
+            f"{path} {what}: {reason_of(error)}" + (f"; {advice}" if advice else "")
+        ) from None
+
+
+def reason_of(error: BaseException) -> str:
+    """What an error says, in one line that is not too long."""
+    kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
+    return one_line(f"{kind}{error}", _LONGEST_REASON)
+
+
+def one_line(text: str, length: int = 1000) -> str:
+    """A text in one line of at most so many characters.
+
+    >>> one_line("two\\nlines")
+    'two lines'
+    """
+    return shortened(" ".join(text.split()), length)
+
+
+def shortened(text: str, length: int) -> str:
+    """A text of at most so many characters.
+
+    >>> shortened("0123456789", 8)
+    '01234...'
+    """
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
+def shown(text: str) -> str:
+    """What somebody wrote, as an error names it: in quotes and not too long."""
+    return repr(shortened(text, 60))

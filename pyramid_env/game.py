@@ -12,6 +12,7 @@ from pyramid_env.actions import Action, Move, action_table
 from pyramid_env.cards import Card, card_text, parse_card, rank_of
 from pyramid_env.deals import Deal, get_deal
 from pyramid_env.engine import Position
+from pyramid_env.files import shown
 from pyramid_env.hint import hint
 from pyramid_env.pyramid import FIRST_RESERVE, N_SLOTS, STOCK_TOP, WASTE_TOP, Place, place_name
 from pyramid_env.rendering import render_text
@@ -339,7 +340,7 @@ class Game:
             except ValueError:
                 raise place_error from None
         if len(cards) not in (1, 2) or len(set(cards)) != len(cards):
-            raise ValueError(f"cannot read {text!r} as a move: name one card or two")
+            raise ValueError(f"cannot read {shown(text)} as a move: name one card or two")
         places = sorted(self.place_of(card) for card in cards)
         return Move("pair" if len(places) == 2 else "king", tuple(places))
 

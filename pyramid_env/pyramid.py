@@ -19,6 +19,8 @@ from __future__ import annotations
 from functools import cache
 from typing import NewType
 
+from pyramid_env.files import shown
+
 Slot = NewType("Slot", int)
 Place = NewType("Place", int)
 
@@ -70,8 +72,8 @@ def parse_place(name: str) -> Place:
     place = _PLACE_OF_NAME.get(name.strip().upper())
     if place is None:
         raise ValueError(
-            f"no place is named {name!r}: pyramid slots are A1 to G7, then W (waste), S (stock)"
-            " and R1 to R7 (reserve)"
+            f"no place is named {shown(name)}: pyramid slots are A1 to G7, then W (waste),"
+            " S (stock) and R1 to R7 (reserve)"
         )
     return place
 

@@ -25,6 +25,8 @@ LAYERS = (
 """Modules and packages by level: one imports from the levels before its own."""
 
 WITHIN_A_LAYER = {
+    ("cards", "files"),
+    ("pyramid", "files"),
     ("rules", "cards"),
     ("rules", "pyramid"),
     ("workers", "files"),

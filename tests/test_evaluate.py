@@ -285,10 +285,18 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_file_that_is_damaged_is_named(results: tuple[Path, str], tmp_path: Path) -> None:
     for name, change, message in (
-        ("games/greedy.csv", lambda text: text[: len(text) // 2], r"greedy\.csv has .* rows, not"),
-        ("games/greedy.csv", lambda text: text + text[-200:], r"greedy\.csv has .* rows, not"),
+        (
+            "games/greedy.csv",
+            lambda text: text[: len(text) // 2],
+            r"greedy\.csv is damaged: it has .* rows, not",
+        ),
+        (
+            "games/greedy.csv",
+            lambda text: text + text[-200:],
+            r"greedy\.csv is damaged: it has .* rows, not",
+        ),
         ("games/greedy.csv", lambda text: text.replace("\n3,", "\n33,"), "where deal 3 must be"),
-        ("games/greedy.csv", lambda text: "", r"greedy\.csv: its columns must be deal, won"),
+        ("games/greedy.csv", lambda text: "", r"damaged: its columns must be deal, won"),
         ("optima.csv", lambda text: text.replace("\n3,1", "\n3,x"), r"optima\.csv is damaged"),
         ("evaluation.json", lambda text: text[5:], r"evaluation\.json is not that of an"),
     ):
@@ -356,7 +364,7 @@ def test_learning_curves_of_runs_are_kept_and_shown(tmp_path: Path) -> None:
     assert sorted(path.name for path in (out / "curves").iterdir()) == ["other.csv", "ppo@0.csv"]
     assert "](learning-curves.png)" in (out / "report.md").read_text()
     (tmp_path / "run1" / "evaluations.csv").write_text("steps,win_rate\n0,1\n")
-    with pytest.raises(ValueError, match="is no learning curve: it needs numbers in steps"):
+    with pytest.raises(ValueError, match="is no learning curve with numbers in steps"):
         evaluate.report(evaluate.ReportArguments(out, curves), console)
     with pytest.raises(ValueError, match="give NAME=FOLDER"):
         evaluate.report(evaluate.ReportArguments(out, ("run1",)), console)

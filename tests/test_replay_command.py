@@ -106,7 +106,7 @@ def test_wrong_arguments_end_with_one_clear_line(
         (
             "evaluation.json",
             json.dumps({"rules": {"passes": 0}, "agents": []}),
-            "evaluation.json is not that of an evaluation: ValueError('passes=0",
+            "evaluation.json is not that of an evaluation: passes=0",
         ),
         ("games/greedy.csv", "", "greedy.csv has no deal 103"),
         ("games/greedy.csv", "deal,won\n103,1\n", "greedy.csv is damaged: line 2 has no moves"),

@@ -12,6 +12,7 @@ from pyramid_env.rules import PRESETS, Goal, Rules, get_rules
 from pyramid_env.solver import DEFAULT_NODE_LIMIT, Objective
 
 DEFAULT_RULES = "kawu"
+_MOST_DIGITS = 9
 
 
 def add_rules(parser: argparse.ArgumentParser, default: str | None = DEFAULT_RULES) -> None:
@@ -108,6 +109,6 @@ def _date(text: str) -> datetime.date:
 def _passes(text: str) -> int | None:
     if text.lower() == "unlimited":
         return None
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > _MOST_DIGITS:
         raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor unlimited")
     return int(text)

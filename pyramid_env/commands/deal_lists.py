@@ -17,6 +17,7 @@ STDIN = "-"
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _MOST_NAMED = 10
+_MOST_DIGITS = 100
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ _Lines = list[tuple[int, str]]
 def deals_of_words(words: Sequence[str]) -> list[ListedDeal]:
     """The deals of a command line's words: all of them numbers, or else the cards of one deal."""
     if all(map(_NUMBER.fullmatch, words)):
-        return [ListedDeal(word, Deal.from_number(int(word))) for word in words]
+        return [ListedDeal(word, _numbered(word)) for word in words]
     return [ListedDeal("as given", Deal.parse(" ".join(words)))]
 
 
@@ -101,13 +102,20 @@ def _blocks(lines: Iterable[str]) -> Iterator[_Lines]:
 def _deal_of(block: _Lines) -> Deal:
     first = block[0][1]
     if _NUMBER.fullmatch(first):
-        return Deal.from_number(int(first))
+        return _numbered(first)
     row = _misshapen_row(block)
     if row is not None:
         raise ValueError(
             f"row {row + 1} of a pyramid has {row + 1} cards, here are {_count(block[row])}"
         )
     return Deal.parse("\n".join(content for _, content in block))
+
+
+def _numbered(word: str) -> Deal:
+    """The deal of a number; Python itself would not read one of very many digits."""
+    if len(word) > _MOST_DIGITS:
+        raise ValueError(f"no deal has a number of {len(word)} digits: 0 to 2^64 - 1")
+    return Deal.from_number(int(word))
 
 
 def _misshapen_row(block: _Lines) -> int | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pyramid_env.deals import Deal, random_deal
-from pyramid_env.files import write_text
+from pyramid_env.files import UNREADABLE, reason_of, write_text
 from pyramid_env.game import Game
 from pyramid_env.play.session import Session
 from pyramid_env.pyramid import N_SLOTS
@@ -123,11 +123,12 @@ def _read(path: Path, convert: Callable[[Any], Value]) -> Value:
     """A file's content, converted; where that fails the file gets another name."""
     try:
         return convert(json.loads(path.read_bytes()))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except UNREADABLE as error:
         aside = _free_name(path)
         path.rename(aside)
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise Damaged(f"{path.name} is damaged and was kept as {aside} ({reason})") from None
+        raise Damaged(
+            f"{path.name} is damaged and was kept as {aside} ({reason_of(error)})"
+        ) from None
 
 
 def _free_name(path: Path) -> Path:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pyramid_env.files import reading
 from pyramid_env.rules import Rules
 
 
@@ -44,19 +45,17 @@ def find_game(results: Path, deal: int, agent: str | None = None) -> FoundGame:
 def _read_settings(path: Path) -> tuple[Rules, Sequence[str]]:
     """The rules, and the agents' names."""
     content = path.read_bytes()
-    try:
+    with reading(path, "is not that of an evaluation"):
         settings = json.loads(content)
         return Rules(**settings["rules"]), [str(entry["name"]) for entry in settings["agents"]]
-    except (ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"{path} is not that of an evaluation: {error!r}") from None
 
 
 def _find_moves(path: Path, deal: int) -> tuple[str, ...]:
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file, reading(path, "is damaged"):
         rows = csv.DictReader(file)
         for row in rows:
             if row.get("deal") == str(deal):
                 if row.get("moves") is None:
-                    raise ValueError(f"{path} is damaged: line {rows.line_num} has no moves")
+                    raise ValueError(f"line {rows.line_num} has no moves")
                 return tuple(row["moves"].split())
     raise ValueError(f"{path} has no deal {deal}")

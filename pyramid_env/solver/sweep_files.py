@@ -7,6 +7,7 @@ import dataclasses
 import io
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -16,7 +17,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pyramid_env.files import replacing
+from pyramid_env.files import reading, reason_of, replacing
 from pyramid_env.rules import Rules
 from pyramid_env.solver.solution import Objective, Solution, check_objective
 from pyramid_env.workers import extra
@@ -144,6 +145,15 @@ class Settings:
         """The name of a chunk's file: that of its first deal."""
         return f"chunk-{deals.start:010d}.{self.file_format}"
 
+    def is_file(self, name: str) -> bool:
+        """Whether a name is that of a chunk's file, of which there may be very many."""
+        found = re.fullmatch(r"chunk-(\d{10,19})\.\w+", name, re.ASCII)
+        if found is None:
+            return False
+        first = int(found[1])
+        starts = range(self.deals.start, self.deals.stop, self.chunk)
+        return first in starts and self.file_of(range(first, first + 1)) == name
+
     def as_json(self) -> str:
         """The settings as they stand in ``sweep.json``."""
         return json.dumps(_as_dict(self), indent=2) + "\n"
@@ -174,8 +184,7 @@ def read_sweep(folder: Path) -> Sweep:
     settings = read_settings(folder)
     if settings is None:
         raise ValueError(f"{folder} holds no sweep: it has no {SETTINGS_FILE}")
-    there = {path.name for path in folder.iterdir()}
-    missing = sum(settings.file_of(deals) not in there for deals in settings.chunks)
+    missing = settings.n_chunks - sum(settings.is_file(path.name) for path in folder.iterdir())
     if missing:
         raise ValueError(
             f"the sweep in {folder} is not finished: {missing} of {settings.n_chunks} chunks are"
@@ -191,13 +200,11 @@ def read_settings(folder: Path) -> Settings | None:
     path = folder / SETTINGS_FILE
     if not path.exists():
         return None
-    try:
+    with reading(path, "cannot be read as the settings of a sweep"):
         fields = json.loads(path.read_text(encoding="utf-8"))
         fields["rules"] = Rules(**fields["rules"])
         fields["deals"] = range(*fields["deals"])
         return Settings(**fields)
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} cannot be read as the settings of a sweep: {error}") from None
 
 
 def write_settings(folder: Path, settings: Settings) -> None:
@@ -217,10 +224,8 @@ def read_chunk(folder: Path, settings: Settings, deals: range) -> Answers:
     path = folder / settings.file_of(deals)
     read = _read_csv if settings.file_format == "csv" else _read_parquet
     again = "delete it to have it done again"
-    try:
+    with reading(path, "cannot be read", again):
         answers = read(path)
-    except ValueError as error:  # PyArrow's errors are such too
-        raise ValueError(f"{path} cannot be read ({error}): {again}") from None
     if not np.array_equal(answers.deal, np.arange(deals.start, deals.stop)):
         raise ValueError(f"{path} holds other deals than {deals}: {again}")
     return answers
@@ -285,8 +290,13 @@ def _parquet_bytes(answers: Answers) -> bytes:
 
 def _read_parquet(path: Path) -> Answers:
     with extra("sweep"):
+        import pyarrow
         from pyarrow import parquet
-    table = parquet.ParquetFile(path).read(COLUMNS)
+    content = io.BytesIO(path.read_bytes())
+    try:
+        table = parquet.ParquetFile(content).read(COLUMNS)
+    except (pyarrow.ArrowException, OSError) as error:  # the disk has been read by now
+        raise ValueError(reason_of(error)) from None
     return Answers.from_columns(
         column.fill_null(NONE).to_numpy() if column.null_count else column.to_numpy()
         for column in table.columns
