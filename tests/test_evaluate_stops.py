@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import evaluate
+from agents.commands import evaluate
 
 ROOT = Path(__file__).parents[1]
 
