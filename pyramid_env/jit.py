@@ -90,7 +90,7 @@ def _imported_files(path: Path) -> frozenset[Path]:
     needed, one too few could hide a change. Where packages are installed, others lie beside this
     one: numpy and numba import hundreds of files, and the kernels of none.
     """
-    packages = {_PACKAGE, os.path.relpath(path, _PACKAGES).split(os.sep)[0]}
+    packages = {_PACKAGE, Path(os.path.relpath(path, _PACKAGES)).parts[0]}
     code = re.sub(rb"#.*", b"", _read(path)).replace(b"\\\n", b" ")
     modules: set[str] = set()
     for home, names in _IMPORT.findall(code):

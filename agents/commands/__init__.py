@@ -1,4 +1,4 @@
-"""The commands `pyramid-train` and `pyramid-evaluate`; `train.py` and `evaluate.py` run the same."""
+"""The commands `pyramid-train` and `pyramid-evaluate`, and so `train.py` and `evaluate.py`."""
 
 from __future__ import annotations
 
