@@ -5,9 +5,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import nox
 
 nox.options.default_venv_backend = "venv"
+nox.options.error_on_missing_interpreters = False
+
+PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
+"""What the package's classifiers name; a session is skipped where its interpreter is missing."""
 
 TORCH = "torch==2.13.0"
 """The version that the pinned set has."""
@@ -19,6 +25,24 @@ def run_tests(session: nox.Session, *arguments: str) -> None:
     session.run(
         "python", "-m", "pytest", "--override-ini=addopts=", "-rs", *arguments, *session.posargs
     )
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """The tests with each Python, but those of torch, whose wheels for some are gigabytes."""
+    extras = "evaluate,human,open_spiel,play,sweep"
+    session.install("-c", "constraints.txt", "-e", f".[{extras}]")
+    session.install("-c", "constraints.txt", "hypothesis", "moviepy", "pytest", "pytest-xdist")
+    session.run("python", "-m", "pytest", "-rs", *session.posargs)
+
+
+@nox.session(python=PYTHONS)
+def wheel(session: nox.Session) -> None:
+    """What the wheel installs in an empty environment; the arguments are other extras to try."""
+    session.install("-c", "constraints.txt", "build", "mypy")
+    extras = session.posargs or ["evaluate", "play"]
+    python = str(Path(session.bin) / "python")
+    session.run(".ci/wheel", python, python, *extras, external=True)
 
 
 @nox.session

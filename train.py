@@ -1,53 +1,8 @@
 """Train an agent: `python train.py distill --rules kawu --out runs/mine`; see `--help`."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Annotated, Any
 
-import tyro
-
-from agents.training.distill import DistillConfig, train_distill
-from agents.training.expert import ExpertIterationConfig, train_expert_iteration
-from agents.training.ppo import PPOConfig, train_ppo
-from pyramid_env.jit import announce_compiling
-from pyramid_env.workers import ended_by_sigterm
-
-Way = (
-    Annotated[DistillConfig, tyro.conf.subcommand("distill")]
-    | Annotated[ExpertIterationConfig, tyro.conf.subcommand("expert-iteration")]
-    | Annotated[PPOConfig, tyro.conf.subcommand("ppo")]
-)
-
-TRAIN: dict[type, Callable[[Any], Path]] = {
-    DistillConfig: train_distill,
-    ExpertIterationConfig: train_expert_iteration,
-    PPOConfig: train_ppo,
-}
-
-
-def main() -> int:
-    """Train as the command line says; the exit code."""
-    announce_compiling()
-    config = tyro.cli(Way, description=__doc__)  # type: ignore[arg-type]
-    try:
-        with ended_by_sigterm():
-            best = TRAIN[type(config)](config)
-    except (ValueError, OSError) as error:
-        print(f"train.py: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f"train.py: stopped; go on with --resume --out {config.out}", file=sys.stderr)
-        return 130
-    print(f"best policy: {best}; compare it with")
-    print(
-        f"  python evaluate.py --rules {config.rules} --out results/{config.out.name}"
-        f" --agents random greedy {config.out.name}={best} solver"
-    )
-    return 0
-
+from agents.commands import pyramid_train
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(pyramid_train("train.py"))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyramid_env.workers import extra
+
 if TYPE_CHECKING:
     from agents.agent import Agent
     from pyramid_env.rules import Rules
@@ -20,7 +22,8 @@ def load(name: str, rules: str | Rules | None = None) -> Agent:
     >>> load("kawu").name
     'kawu'
     """
-    from agents.registry import load_agent
+    with extra("evaluate"):
+        from agents.registry import load_agent
 
     return load_agent(name, rules)
 

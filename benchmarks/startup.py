@@ -31,7 +31,7 @@ _IMPORT = "import pyramid_env"
 
 _COMPARISON = "evaluate.py --agents random greedy solver --deals 20 --jobs 1 --out {folder}/results"
 _TRAINING = (
-    "train.py --steps 1024 --envs 16 --rollout 32 --batch 128 --epochs 1 --width 16 --blocks 1"
+    "train.py ppo --steps 1024 --envs 16 --rollout 32 --batch 128 --epochs 1 --width 16 --layers 1"
     " --eval-every 512 --eval-deals 8 --device cpu --out {folder}/run"
 )
 

@@ -12,11 +12,14 @@ Everything is imported when it is first used, so `import pyramid_env` is quick.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
 if TYPE_CHECKING:
+    __version__: str
+
     from pyramid_env.actions import Move, action_table, sample_actions
     from pyramid_env.deals import Deal
     from pyramid_env.env import PyramidEnv
@@ -62,17 +65,17 @@ __all__ = [
     "solve_batch",
 ]
 
-__version__ = "0.1.0"
-
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return version("pyramid-env")
     if name not in _HOME:
         raise AttributeError(f"module 'pyramid_env' has no attribute {name!r}")
     return getattr(import_module(f"pyramid_env.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_HOME]
+    return [*globals(), *_HOME, "__version__"]
 
 
 gymnasium.register(

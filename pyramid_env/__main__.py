@@ -1,4 +1,4 @@
-"""The program `python -m pyramid_env COMMAND ...`; `--help` lists the commands."""
+"""The program `pyramid COMMAND ...`, or `python -m pyramid_env`; `--help` lists the commands."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from pyramid_env.commands import play, replay, solve, sweep
@@ -26,12 +27,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 is success, 2 wrong input, 130 Ctrl-C.
     """
     announce_compiling()
-    parser = _Parser(prog="pyramid_env", description="Pyramid Solitaire with an exact solver.")
+    program = "pyramid" if Path(sys.argv[0]).stem == "pyramid" else "pyramid_env"
+    parser = _Parser(prog=program, description="Pyramid Solitaire with an exact solver.")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command in (solve, sweep, play, replay):
         command.add_parser(subparsers)
     arguments = parser.parse_args(argv)
-    name = f"pyramid_env {arguments.command}"
+    name = f"{program} {arguments.command}"
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()

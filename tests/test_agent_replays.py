@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-import evaluate
+from agents.commands import evaluate
 from agents.playing import play_deals
 from agents.registry import load_agent
 from agents.replays import probabilities_along, write_replays

@@ -56,7 +56,7 @@ KEPT_TO = {
     "tensordict": {"integrations"},
     "tianshou": {"integrations"},
     "pyspiel": {"integrations"},
-    "matplotlib": {"agents", "evaluate"},
+    "matplotlib": {"agents"},
     "filelock": {"workers"},
     "joblib": {"workers"},
     "pyarrow": {"solver"},

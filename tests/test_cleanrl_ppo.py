@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
+pytest.importorskip("torch")
+
 import torch
 from cleanrl_ppo import Arguments, Network, Player, Steps, advantages, loss_of
 

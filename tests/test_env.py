@@ -18,8 +18,6 @@ from playing import (
     standing,
 )
 from positions import deal_with
-from sb3_contrib.common.maskable.utils import get_action_masks
-from stable_baselines3.common.vec_env import DummyVecEnv
 
 from pyramid_env import env as env_module
 from pyramid_env.deals import Deal
@@ -242,9 +240,11 @@ def test_no_step_follows_the_last() -> None:
 
 
 def test_sb3_contrib_finds_the_mask_through_wrappers() -> None:
-    envs = DummyVecEnv([lambda: gymnasium.make("pyramid_env/Pyramid-v0")] * 2)
+    vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
+    masking = pytest.importorskip("sb3_contrib.common.maskable.utils")
+    envs = vec_env.DummyVecEnv([lambda: gymnasium.make("pyramid_env/Pyramid-v0")] * 2)
     envs.reset()
-    masks = get_action_masks(envs)
+    masks = masking.get_action_masks(envs)
     assert masks.shape == (2, 285)
     assert (masks.sum(axis=1) > 0).all()
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-import evaluate
+from agents.commands import evaluate
 from agents.registry import WEIGHTS
 from pyramid_env import Game, Solution, analyse, solve, solve_batch
 from pyramid_env.solver import Status, Undecided
@@ -394,7 +394,7 @@ def test_wrong_arguments_end_with_one_clear_line(
 ) -> None:
     assert evaluate.main(["--out", str(tmp_path / "out"), *arguments]) == 2
     printed = capsys.readouterr()
-    assert printed.err.startswith("evaluate.py: ")
+    assert printed.err.startswith("pyramid-evaluate: ")
     assert message in printed.err
     assert len(printed.err.splitlines()) == 1
     assert not (tmp_path / "out").exists()

@@ -280,7 +280,7 @@ def test_a_script_says_once_on_a_terminal_that_it_compiles(install: Path, tmp_pa
 
 def test_every_program_has_it_said(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    names = ["pyramid_env.__main__", "evaluate", "train"]
+    names = ["pyramid_env.__main__", "agents.commands.evaluate", "agents.commands.train"]
     for name in names:
         program = import_module(name)
         monkeypatch.setattr(program, "announce_compiling", partial(said.append, name))

@@ -218,6 +218,7 @@ def test_a_file_that_has_changed_has_another_checksum(
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("sb3_contrib")
     from sb3_contrib import QRDQN, MaskablePPO, RecurrentPPO
     from stable_baselines3 import DQN, PPO
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-import evaluate
+from agents.commands import evaluate
 from pyramid_env.__main__ import main
 from pyramid_env.replay.results import find_game
 from pyramid_env.rules import PRESETS

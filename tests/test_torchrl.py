@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("torchrl")
+
 import torch
 from torchrl.envs import check_env_specs
 

@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("sb3_contrib")
+
 import torch
 
 from agents.baselines import RandomAgent
