@@ -14,10 +14,6 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def blocks(path: Path, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
-
-
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_generated_tables_are_what_the_code_says(path: Path) -> None:
     tables = runpy.run_path(str(ROOT / "docs" / "tables.py"))
@@ -29,23 +25,6 @@ def test_every_table_is_shown_somewhere() -> None:
     tables = runpy.run_path(str(ROOT / "docs" / "tables.py"))["TABLES"]
     shown = re.findall(r"<!-- table: ([a-z-]+) -->", "".join(p.read_text() for p in DOCUMENTS))
     assert sorted(shown) == sorted(tables)
-
-
-@pytest.mark.parametrize(
-    ("path", "code"),
-    [(path, code) for path in DOCUMENTS for code in blocks(path, "python")],
-    ids=lambda value: value.name if isinstance(value, Path) else "",
-)
-def test_python_blocks_run(path: Path, code: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "HOME": str(Path.home()), "SDL_VIDEODRIVER": "dummy"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
