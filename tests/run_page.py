@@ -56,6 +56,7 @@ REDUCED = {
 PARSED = {
     "python -m pyramid_env play": "needs a terminal; tests/test_play_*.py",
     "python -m pyramid_env sweep": "hours, or a cluster; the first of them stands in REDUCED",
+    "python train.py ppo": "an hour; tests/test_train.py runs it",
     "python examples/": "tests/test_examples.py runs each",
     "python benchmarks/": "minutes; rewrites benchmarks/RESULTS.md",
     "python docs/odds.py": "needs the sweeps; tests/test_odds.py runs it",
