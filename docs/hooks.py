@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 PUBLISHED = (
     "*.md",
+    "CITATION.cff",
     "LICENSE",
     "agents/weights/README.md",
     "benchmarks/RESULTS.md",

@@ -2,7 +2,8 @@
 
 They share one folder, the current one, and one namespace, as for a reader who follows the page:
 
-- ``python`` runs; where its first line is a file's name in a comment, it is saved instead;
+- where the first line is a comment that begins with a file's name, the block is saved as that;
+- ``python`` runs;
 - ``sh``: each command is read by the program's own parser as it stands, and those in `REDUCED` then
   run, on fewer deals or states unless `--full` is given. `PARSED` tells why others do not;
 - ``text`` right after one of these is what it prints, and ``...`` in it stands for anything. Where a
@@ -33,11 +34,10 @@ import tyro
 from documents import ROOT, Block, blocks_of, commands_of
 from packaging.requirements import Requirement
 
-from pyramid_env.commands.deal_lists import parse_deals
 from pyramid_env.pyramid import N_SLOTS, Place, place_name
 
 SHORTER = {
-    "model.learn(200_000)": "model.learn(2_000)",
+    "model.learn(200_000": "model.learn(2_000",
 }
 """What Python blocks run with instead, unless in full."""
 
@@ -62,6 +62,12 @@ PARSED = {
     "python docs/odds.py": "needs the sweeps; tests/test_odds.py runs it",
 }
 """How commands begin that are only read, and why."""
+
+
+WITHOUT_ARGUMENTS = {
+    "python docs/tables.py": "tests/test_docs.py checks what it makes",
+}
+"""Scripts that read none, and what stands for a run of them."""
 
 
 class Read(Exception):
@@ -99,6 +105,10 @@ class Page:
 
     def run(self, block: Block) -> None:
         """Run the next block, or compare it with what the last one printed."""
+        named = re.match(r"# (\w+\.(?:py|txt))\b", block.text)
+        if named:
+            Path(named[1]).write_text(block.text, "utf-8")
+            return
         if block.language == "text":
             self.compare(block)
             return
@@ -114,10 +124,6 @@ class Page:
         self.printed = printed.getvalue()
 
     def run_python(self, block: Block) -> None:
-        named = re.match(r"# (\w+\.py)\n", block.text)
-        if named:
-            Path(named[1]).write_text(block.text)
-            return
         code = block.text
         for long, short in SHORTER.items():
             if long in code and not self.full:
@@ -134,6 +140,9 @@ class Page:
             return
         if words[:3] in (["python", "-m", "pytest"], ["python3", "-m", "venv"]):
             CHECKS[words[2]](words[3:])
+            return
+        if line in WITHOUT_ARGUMENTS:
+            assert (ROOT / words[1]).is_file()
             return
         with reading_only(), contextlib.suppress(Read):
             run_program(words)
@@ -244,6 +253,12 @@ def check_ray(words: list[str]) -> None:
     cli.commands[words[0]].make_context(words[0], words[1:])
 
 
+def check_mkdocs(words: list[str]) -> None:
+    """What MkDocs' own command line takes."""
+    cli = importlib.import_module("mkdocs.__main__").cli
+    cli.commands[words[0]].make_context(words[0], words[1:])
+
+
 def check_gate(*start: str) -> Any:
     """A check that CI runs the same."""
 
@@ -254,9 +269,10 @@ def check_gate(*start: str) -> Any:
     return check
 
 
-def check_seq(words: list[str]) -> None:
-    """Run it."""
-    subprocess.run(["seq", *words], check=True, stdout=subprocess.DEVNULL)
+def run_seq(words: list[str]) -> None:
+    """Run it; the next command reads what it prints."""
+    printed = subprocess.run(["seq", *words], check=True, capture_output=True)
+    sys.stdin = io.TextIOWrapper(io.BytesIO(printed.stdout))
 
 
 CHECKS = {
@@ -265,8 +281,10 @@ CHECKS = {
     "pytest": check_pytest,
     "nox": check_nox,
     "ray": check_ray,
-    "seq": check_seq,
-    **{name: check_gate(name) for name in ("ruff", "mypy", "mkdocs")},
+    "seq": run_seq,
+    "mkdocs": check_mkdocs,
+    "ruff": check_gate("ruff"),
+    "mypy": check_gate("mypy"),
 }
 
 
@@ -275,15 +293,8 @@ def check_slots(text: str) -> None:
     assert text.split() == [place_name(Place(slot)) for slot in range(N_SLOTS)]
 
 
-def check_deal_file(text: str) -> None:
-    """A file of deals."""
-    [listed] = parse_deals(text.splitlines(), "page")
-    assert listed.deal.number is None
-
-
 PICTURES = {
     "A1": check_slots,
-    "# deal 0": check_deal_file,
     "0:": lambda text: None,  # the golden deals, which tests/test_deals.py reads
 }
 """Texts that nothing has printed, by their first line, and how they are checked."""
