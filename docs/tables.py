@@ -97,7 +97,9 @@ def vector_environment() -> str:
 
 def _docstring(described: type) -> str:
     """A class's docstring; blank lines stand around lists, as all readers of Markdown want it."""
-    text = re.sub(r"^([^-\s].*)\n- ", r"\1\n\n- ", inspect.getdoc(described) or "", flags=re.MULTILINE)
+    text = re.sub(
+        r"^([^-\s].*)\n- ", r"\1\n\n- ", inspect.getdoc(described) or "", flags=re.MULTILINE
+    )
     return f"\n{text}\n\n"
 
 

@@ -6,8 +6,8 @@ They share one folder, the current one, and one namespace, as for a reader who f
 - ``python`` runs;
 - ``sh``: each command is read by the program's own parser as it stands, and those in `REDUCED` then
   run, on fewer deals or states unless `--full` is given. `PARSED` tells why others do not;
-- ``text`` right after one of these is what it prints, and ``...`` in it stands for anything. Where a
-  command was reduced its words must be the same, not its numbers. Other texts are in `PICTURES`.
+- ``text`` right after one of these is what it prints, and ``...`` in it stands for anything. Where
+  a command was reduced the words must be the same, not the numbers. `PICTURES` has other texts.
 
 Any other language, command or text is an error.
 """
@@ -37,7 +37,8 @@ from packaging.requirements import Requirement
 from pyramid_env.pyramid import N_SLOTS, Place, place_name
 
 SHORTER = {
-    "model.learn(200_000": "model.learn(2_000",
+    'PyramidVecEnv(64, "kawu")': 'PyramidVecEnv(2, "kawu")',
+    "model.learn(200_000": "model.learn(200",
 }
 """What Python blocks run with instead, unless in full."""
 
@@ -70,7 +71,7 @@ WITHOUT_ARGUMENTS = {
 """Scripts that read none, and what stands for a run of them."""
 
 
-class Read(Exception):
+class Read(Exception):  # noqa: N818 - no error
     """A program has read its command line."""
 
 
@@ -145,7 +146,10 @@ class Page:
             assert (ROOT / words[1]).is_file()
             return
         with reading_only(), contextlib.suppress(Read):
-            run_program(words)
+            if line.startswith("python examples/"):
+                read_example(ROOT / words[1], words[2:])
+            else:
+                run_program(words)
             raise ValueError(f"has not read its arguments: {line}")
         start = next((start for start in REDUCED if line.startswith(start)), None)
         if start is not None:
@@ -172,8 +176,8 @@ class Page:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of an output, without numbers and the frames of tables."""
-    return re.findall(r"[A-Za-z_]+", text)
+    """The words of an output, without numbers, and in no order: tables break their heads anew."""
+    return sorted(re.findall(r"[A-Za-z_]+", text))
 
 
 def run_program(words: list[str]) -> Any:
@@ -192,6 +196,23 @@ def run_program(words: list[str]) -> Any:
     except SystemExit as error:
         return error.code
     return 0
+
+
+def read_example(script: Path, words: list[str]) -> None:
+    """Read an example's arguments without the library that it is for, which may not be there."""
+
+    def is_needed(node: ast.stmt) -> bool:
+        if isinstance(node, ast.ImportFrom):
+            first, *rest = str(node.module).split(".")
+            ours = first == "pyramid_env" and "integrations" not in rest
+            return ours or first in ("dataclasses", "pathlib", "typing")
+        return isinstance(node, ast.ClassDef) and node.name == "Arguments"
+
+    tree = ast.parse(script.read_text("utf-8"))
+    tree.body = list(filter(is_needed, tree.body))
+    namespace: dict[str, Any] = {"__name__": script.stem}
+    exec(compile(tree, str(script), "exec", dont_inherit=True), namespace)
+    tyro.cli(namespace["Arguments"], args=words)
 
 
 @contextlib.contextmanager

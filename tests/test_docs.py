@@ -64,7 +64,10 @@ def test_the_tutorial_runs_as_it_stands(tmp_path: Path) -> None:
         ("```sh\npip install -e '.[nothing]'\n```\n", "nothing"),
         ("```sh\nmkdocs build --strictly\n```\n", "strictly"),
         ("```sh\nsudo make me\n```\n", "make me"),
-        ("1. In a list:\n\n    ```python\n    print(1)\n    ```\n\n    ```text\n    2\n    ```\n", "1"),
+        (
+            "1. In a list:\n\n    ```python\n    print(1)\n    ```\n\n    ```text\n    2\n    ```\n",
+            "1",
+        ),
     ],
 )
 def test_a_page_that_is_wrong_is_refused(text: str, complaint: str, tmp_path: Path) -> None:

@@ -78,9 +78,11 @@ def test_no_page_asks_another_host_for_anything(site: Path) -> None:
         loads = Loads()
         loads.feed(page.read_text("utf-8"))
         assert any(address.endswith(".css") for address in loads.addresses)
-        assert not [address for address in loads.addresses if is_outside(address)], page
+        assert not list(filter(is_outside, loads.addresses)), page
     for style in site.rglob("*.css"):
-        assert not [address for address in fetched_by_style(style.read_text()) if is_outside(address)]
+        assert not [
+            address for address in fetched_by_style(style.read_text()) if is_outside(address)
+        ]
 
 
 def test_every_page_of_the_repository_is_in_the_site_where_it_lies(site: Path) -> None:
@@ -90,7 +92,9 @@ def test_every_page_of_the_repository_is_in_the_site_where_it_lies(site: Path) -
 
 
 def test_the_reference_shows_the_public_names_with_examples_as_code(site: Path) -> None:
-    text = "".join(page.read_text("utf-8") for page in (site / "docs" / "reference").rglob("*.html"))
+    text = "".join(
+        page.read_text("utf-8") for page in (site / "docs" / "reference").rglob("*.html")
+    )
     public = re.findall(r'^    "(\w+)",$', (ROOT / "pyramid_env" / "__init__.py").read_text(), re.M)
     assert len(public) > 10
     assert [name for name in public if f'id="pyramid_env.{name}"' not in text] == []
@@ -152,7 +156,9 @@ def test_a_page_shows_without_a_complaint_and_is_no_wider_than_the_screen(
     assert page.locator("h1").first.is_visible()
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= page.viewport_size["width"]  # type: ignore[index]
-    broken = page.locator("img").evaluate_all("all => all.filter(i => !i.naturalWidth).map(i => i.src)")
+    broken = page.locator("img").evaluate_all(
+        "all => all.filter(i => !i.naturalWidth).map(i => i.src)"
+    )
     assert broken == []
 
 
