@@ -75,12 +75,12 @@ class Read(Exception):  # noqa: N818 - no error
     """A program has read its command line."""
 
 
-def main() -> int:
+def main(argv: list[str] | None = None) -> int:
     """Run a page; 1 and a message with page and line where a block is not right."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", type=Path)
     parser.add_argument("--full", action="store_true")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     sys.path[:0] = [str(Path.cwd()), *(str(ROOT / name) for name in ("", "benchmarks", "examples"))]
     for name in ("agents", "benchmarks", "docs", "examples", "evaluate.py", "train.py"):
         (Path.cwd() / name).symlink_to(ROOT / name)
@@ -190,9 +190,11 @@ def run_program(words: list[str]) -> Any:
         elif words[0] == "python":
             runpy.run_path(words[1], run_name="__main__")
         else:
-            [command] = entry_points(group="console_scripts", name=words[0])
+            commands = list(entry_points(group="console_scripts", name=words[0]))
+            if not commands:
+                raise ValueError(f"no such program: {words[0]}")
             sys.argv = words
-            return command.load()()
+            return commands[0].load()()
     except SystemExit as error:
         return error.code
     return 0
