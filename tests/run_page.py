@@ -7,7 +7,8 @@ They share one folder, the current one, and one namespace, as for a reader who f
 - ``sh``: each command is read by the program's own parser as it stands, and those in `REDUCED` then
   run, on fewer deals or states unless `--full` is given. `PARSED` tells why others do not;
 - ``text`` right after one of these is what it prints, and ``...`` in it stands for anything. Where
-  a command was reduced the words must be the same, not the numbers. `PICTURES` has other texts.
+  a command that can be reduced has run before, the words must be the same, not the numbers, which
+  hang on the machine. `PICTURES` has other texts.
 
 Any other language, command or text is an error.
 """
@@ -54,9 +55,14 @@ REDUCED = {
 }
 """How commands begin that are run, and what is added to make them short."""
 
+PUBLISHED = "a published figure; others of the kind run"
+
 PARSED = {
     "python -m pyramid_env play": "needs a terminal; tests/test_play_*.py",
     "python -m pyramid_env sweep": "hours, or a cluster; the first of them stands in REDUCED",
+    "python evaluate.py --agents random greedy search solver": PUBLISHED,
+    "python evaluate.py --rules kawu-1": PUBLISHED,
+    "python train.py distill --out runs/kawu": PUBLISHED,
     "python train.py ppo": "an hour; tests/test_train.py runs it",
     "python examples/": "tests/test_examples.py runs each",
     "python benchmarks/": "minutes; rewrites benchmarks/RESULTS.md",
@@ -102,7 +108,7 @@ class Page:
         self.full = full
         self.namespace: dict[str, Any] = {"__name__": "__main__"}
         self.printed = ""
-        self.is_reduced = False
+        self.by_words = False
 
     def run(self, block: Block) -> None:
         """Run the next block, or compare it with what the last one printed."""
@@ -113,7 +119,6 @@ class Page:
         if block.language == "text":
             self.compare(block)
             return
-        self.is_reduced = False
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             if block.language == "python":
                 self.run_python(block)
@@ -128,7 +133,7 @@ class Page:
         code = block.text
         for long, short in SHORTER.items():
             if long in code and not self.full:
-                code, self.is_reduced = code.replace(long, short), True
+                code = code.replace(long, short)
         padded = "\n" * block.line + code  # so that a traceback names the page's line
         exec(compile(padded, "page", "exec"), self.namespace)
 
@@ -151,14 +156,14 @@ class Page:
             else:
                 run_program(words)
             raise ValueError(f"has not read its arguments: {line}")
-        start = next((start for start in REDUCED if line.startswith(start)), None)
-        if start is not None:
+        known = [start for start in (*REDUCED, *PARSED) if line.startswith(start)]
+        assert known, f"neither run nor excused: {line}"
+        start = max(known, key=len)
+        if start in REDUCED:
             added = [] if self.full else REDUCED[start].split()
-            self.is_reduced |= bool(added)
+            self.by_words |= bool(REDUCED[start])
             code = run_program([*words, *added])
             assert code in (0, None), f"exit code {code}: {line}"
-        else:
-            assert any(line.startswith(start) for start in PARSED), f"neither run nor not: {line}"
 
     def compare(self, block: Block) -> None:
         """Check that a text is what the block before has printed, or a picture that is right."""
@@ -166,7 +171,7 @@ class Page:
             first = block.text.split("\n", 1)[0].strip()
             assert first in PICTURES, f"a text of its own: {first}"
             PICTURES[first](block.text)
-        elif self.is_reduced:
+        elif self.by_words:
             assert words_of(block.text) == words_of(self.printed), self.printed
         else:
             wanted, printed = (f"{text.rstrip()}\n" for text in (block.text, self.printed))
@@ -176,8 +181,8 @@ class Page:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of an output, without numbers, and in no order: tables break their heads anew."""
-    return sorted(re.findall(r"[A-Za-z_]+", text))
+    """The words of an output, in no order, since tables break their heads as they need."""
+    return sorted(set(re.findall(r"[A-Za-z_]+", text)))
 
 
 def run_program(words: list[str]) -> Any:
