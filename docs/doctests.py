@@ -26,14 +26,7 @@ class Doctests(griffe.Extension):
 def fenced(docstring: str) -> str:
     """A docstring with its examples between fences.
 
-    >>> print(fenced("Adds.\\n\\n>>> 1 + 1\\n2\\n\\nNo more."))
-    Adds.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
-    <BLANKLINE>
-    No more.
+    >>> fenced("Adds.\\n\\n>>> 1 + 1\\n2\\n\\nNo more.")
+    'Adds.\\n\\n```pycon\\n>>> 1 + 1\\n2\\n```\\n\\nNo more.'
     """
     return _EXAMPLE.sub(lambda found: f"```pycon\n{found[0]}\n```", docstring)

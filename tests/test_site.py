@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import functools
 import http.server
+import importlib
 import json
 import re
 import shutil
@@ -99,6 +101,13 @@ def test_the_reference_shows_the_public_names_with_examples_as_code(site: Path) 
     assert len(public) > 10
     assert [name for name in public if f'id="pyramid_env.{name}"' not in text] == []
     assert "<blockquote>" not in text
+
+
+def test_examples_in_docstrings_are_put_between_fences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    tried = doctest.testmod(importlib.import_module("doctests"))
+    assert tried.attempted
+    assert not tried.failed
 
 
 def test_the_search_knows_the_words_of_the_glossary(site: Path) -> None:
