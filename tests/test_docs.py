@@ -7,16 +7,21 @@ import re
 import runpy
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import run_page
-import yaml
 from documents import PAGES, ROOT, blocks_of
 
 import pyramid_env
 
 WITH_CODE = [page for page in PAGES if blocks_of(page.read_text("utf-8"))]
+NEEDED = ("matplotlib", "mkdocs", "pyspiel", "ray", "sb3_contrib", "torchrl", "tyro")
+MISSING = [library for library in NEEDED if find_spec(library) is None]
+
+needs_all = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+"""The pages use what the extra `test` installs."""
 
 
 def name_of(path: Path) -> str:
@@ -38,18 +43,21 @@ def run(page: Path, folder: Path, *arguments: str) -> subprocess.CompletedProces
     )
 
 
+@needs_all
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_the_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     done = run(page, tmp_path)
     assert done.returncode == 0, done.stderr
 
 
+@needs_all
 @pytest.mark.slow
 def test_the_tutorial_runs_as_it_stands(tmp_path: Path) -> None:
     done = run(ROOT / "docs" / "tutorial.md", tmp_path, "--full")
     assert done.returncode == 0, done.stderr
 
 
+@needs_all
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -129,6 +137,7 @@ def test_ci_runs_exactly_the_readme_test_command() -> None:
 
 
 def test_the_citation_names_this_version_and_who_holds_the_licence() -> None:
+    yaml = pytest.importorskip("yaml")
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     [declared] = re.findall(r'(?m)^version = "(.+)"$', (ROOT / "pyproject.toml").read_text("utf-8"))
     assert str(citation["version"]) == declared == pyramid_env.__version__

@@ -21,6 +21,8 @@ import pytest
 from documents import ROOT
 from playwright.sync_api import Page, sync_playwright
 
+pytest.importorskip("mkdocs")
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
 LOADED_BY = {
     "src": {"audio", "embed", "iframe", "img", "input", "script", "source", "track", "video"},
