@@ -87,7 +87,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("page", type=Path)
     parser.add_argument("--full", action="store_true")
     arguments = parser.parse_args(argv)
-    sys.path[:0] = [str(Path.cwd()), *(str(ROOT / name) for name in ("", "benchmarks", "examples"))]
+    # The repository comes first: kernels of a module that is found elsewhere are compiled anew.
+    folders = [ROOT, ROOT / "benchmarks", ROOT / "examples", Path.cwd()]
+    sys.path[:0] = list(map(str, folders))
     for name in ("agents", "benchmarks", "docs", "examples", "evaluate.py", "train.py"):
         (Path.cwd() / name).symlink_to(ROOT / name)
     page = Page(arguments.full)
