@@ -1,21 +1,24 @@
-"""Write the generated tables of the docs anew: `python docs/tables.py`.
+"""Write the generated parts of the docs anew: `python docs/tables.py`.
 
-A table stands between two comments, ``<!-- table: NAME -->`` and ``<!-- end -->``; a test checks
-that all of them are what this file makes.
+A table, or the text of a docstring, stands between two comments, ``<!-- table: NAME -->`` and
+``<!-- end -->``; a test checks that all of them are what this file makes.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
 from pyramid_env.actions import Move, action_table
+from pyramid_env.env import PyramidEnv
 from pyramid_env.observation import observation_fields, observation_space
 from pyramid_env.pyramid import N_SLOTS, STOCK_TOP, WASTE_TOP, Place
 from pyramid_env.rules import PRESETS, Rules
+from pyramid_env.vector_env import PyramidVectorEnv
 
 DOCS = Path(__file__).parent
 
@@ -82,6 +85,24 @@ def all_actions() -> str:
     return _table(["id", *(f"+{i}" for i in range(10))], rows)
 
 
+def environment() -> str:
+    """The docstring of the scalar environment, a section a heading."""
+    return _docstring(PyramidEnv)
+
+
+def vector_environment() -> str:
+    """The docstring of the vector environment, its headings one level lower."""
+    return re.sub(r"^## ", "### ", _docstring(PyramidVectorEnv), flags=re.MULTILINE)
+
+
+def _docstring(described: type) -> str:
+    """A class's docstring; blank lines stand around lists, as all readers of Markdown want it."""
+    text = re.sub(
+        r"^([^-\s].*)\n- ", r"\1\n\n- ", inspect.getdoc(described) or "", flags=re.MULTILINE
+    )
+    return f"\n{text}\n\n"
+
+
 def _group(move: Move) -> str:
     if move.kind in ("draw", "recycle"):
         return move.kind
@@ -100,6 +121,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "observation": observation,
     "actions": actions,
     "all-actions": all_actions,
+    "environment": environment,
+    "vector-environment": vector_environment,
 }
 
 

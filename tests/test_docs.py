@@ -1,24 +1,106 @@
-"""The documents: generated tables are up to date, commands are real, code blocks run."""
+"""The documents: generated parts are up to date, links lead somewhere, every code block runs."""
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import run_page
+from documents import PAGES, ROOT, blocks_of
 
-ROOT = Path(__file__).parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+import pyramid_env
+
+WITH_CODE = [page for page in PAGES if blocks_of(page.read_text("utf-8"))]
+NEEDED = ("matplotlib", "mkdocs", "pyspiel", "ray", "sb3_contrib", "torchrl", "tyro")
+MISSING = [library for library in NEEDED if find_spec(library) is None]
+
+needs_all = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+"""The pages use what the extra `test` installs."""
 
 
-def blocks(path: Path, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+# Code blocks
+
+
+def run(page: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, run_page.__file__, str(page), *arguments],
+        cwd=folder,
+        env={**os.environ, "SDL_VIDEODRIVER": "dummy", "COLUMNS": "100"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@needs_all
+@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+def test_the_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
+    done = run(page, tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@needs_all
+@pytest.mark.slow
+def test_the_tutorial_runs_as_it_stands(tmp_path: Path) -> None:
+    done = run(ROOT / "docs" / "tutorial.md", tmp_path, "--full")
+    assert done.returncode == 0, done.stderr
+
+
+@needs_all
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("```python\n1 / 0\n```\n", "page.md:1: ZeroDivisionError"),
+        ("```python\na = 1\n```\n\n```python\nprint(a)\n```\n\n```text\n2\n```\n", "page.md:9: "),
+        ("```text\nnobody printed this\n```\n", "a text of its own: nobody printed this"),
+        ("```rust\nfn main() {}\n```\n", "unknown language 'rust'"),
+        ("```\n?\n```\n", "unknown language ''"),
+        ("```sh\npython evaluate.py --deal 3\n```\n", "has not read its arguments"),
+        ("```sh\npython -m pyramid_env solve --rules x\n```\n", "has not read its arguments"),
+        ("```sh\npython -m pyramid_env solve 1 && python none.py\n```\n", "none.py"),
+        ("```sh\npip install -e '.[nothing]'\n```\n", "nothing"),
+        ("```sh\nmkdocs build --strictly\n```\n", "strictly"),
+        ("```sh\nsudo make me\n```\n", "no such program: sudo"),
+        ("1. Item\n\n    ```python\n    1 / 0\n    ```\n", "page.md:3: ZeroDivisionError"),
+    ],
+)
+def test_a_page_that_is_wrong_is_refused(
+    text: str,
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    (tmp_path / "page.md").write_text(text)
+    assert run_page.main(["page.md"]) == 1
+    assert complaint in capfd.readouterr().err
+
+
+def test_nothing_is_excused_that_no_page_has() -> None:
+    everything = "\n".join(page.read_text("utf-8") for page in PAGES)
+    tables = (run_page.SHORTER, run_page.REDUCED, run_page.PARSED, run_page.WITHOUT_ARGUMENTS)
+    for excused in (start for table in (*tables, run_page.PICTURES) for start in table):
+        assert excused.removeprefix("python ") in everything, excused
+
+
+# The pages themselves
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_generated_tables_are_what_the_code_says(path: Path) -> None:
     tables = runpy.run_path(str(ROOT / "docs" / "tables.py"))
     text = path.read_text(encoding="utf-8")
@@ -27,42 +109,15 @@ def test_generated_tables_are_what_the_code_says(path: Path) -> None:
 
 def test_every_table_is_shown_somewhere() -> None:
     tables = runpy.run_path(str(ROOT / "docs" / "tables.py"))["TABLES"]
-    shown = re.findall(r"<!-- table: ([a-z-]+) -->", "".join(p.read_text() for p in DOCUMENTS))
+    shown = re.findall(r"<!-- table: ([a-z-]+) -->", "".join(p.read_text() for p in PAGES))
     assert sorted(shown) == sorted(tables)
 
 
-@pytest.mark.parametrize(
-    ("path", "code"),
-    [(path, code) for path in DOCUMENTS for code in blocks(path, "python")],
-    ids=lambda value: value.name if isinstance(value, Path) else "",
-)
-def test_python_blocks_run(path: Path, code: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "HOME": str(Path.home()), "SDL_VIDEODRIVER": "dummy"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_links_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (path.parent / target).exists(), target
-
-
-def test_the_readme_commands_name_what_exists() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for script in re.findall(r"python (\w+\.py)", readme):
-        assert (ROOT / script).is_file()
-    extras = set(re.findall(r"'\.\[(\w+)\]'", readme))
-    declared = re.findall(r"^(\w+) = \[", (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
-    assert extras
-    assert extras <= set(declared)
 
 
 def test_ci_runs_exactly_the_readme_test_command() -> None:
@@ -79,3 +134,14 @@ def test_ci_runs_exactly_the_readme_test_command() -> None:
     )
     assert shown.stdout == command
     assert "-m pytest" in command
+
+
+def test_the_citation_names_this_version_and_who_holds_the_licence() -> None:
+    yaml = pytest.importorskip("yaml")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    [declared] = re.findall(r'(?m)^version = "(.+)"$', (ROOT / "pyproject.toml").read_text("utf-8"))
+    assert str(citation["version"]) == declared == pyramid_env.__version__
+    [author] = citation["authors"]
+    assert author["name"] in (ROOT / "LICENSE").read_text("utf-8")
+    assert {"cff-version", "message", "title", "type", "license"} <= citation.keys()
+    assert citation["cff-version"] == "1.2.0"

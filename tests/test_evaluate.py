@@ -333,10 +333,10 @@ def test_an_agent_that_fails_is_reported_by_name_and_deal_and_the_others_go_on(
     assert "1" in {row["losing_move"] for row in mine if row["error"]}
 
 
-def test_the_example_in_the_protocol_can_be_plugged_in(
+def test_the_example_in_the_docs_can_be_plugged_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = (Path(__file__).parents[1] / "docs" / "benchmark.md").read_text()
+    text = (Path(__file__).parents[1] / "docs" / "agents.md").read_text()
     [example] = [code for code in re.findall(r"```python\n(.*?)```", text, re.S) if "make_" in code]
     assert len([line for line in example.splitlines() if line]) <= 15
     monkeypatch.chdir(tmp_path)
