@@ -128,7 +128,7 @@ def test_a_run_goes_on_where_it_stopped(run: Path) -> None:
 
 @pytest.mark.parametrize(
     ("tiny", "stops"),
-    [(dataclasses.replace(TINY, rollout=8), [3, 33, 5]), (TINY_DISTILL, [3, 8])],
+    [(dataclasses.replace(TINY, rollout=8, batch=32), [3, 33, 5]), (TINY_DISTILL, [3, 8])],
     ids=["ppo", "distill"],
 )
 def test_a_run_stopped_and_resumed_ends_as_one_that_was_not(
