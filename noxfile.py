@@ -66,3 +66,10 @@ def oldest_gymnasium(session: nox.Session) -> None:
     """The environments and the wrappers with the oldest Gymnasium that is allowed."""
     session.install("-e", ".[human]", "gymnasium==1.1.0", "moviepy")
     run_tests(session, "tests/test_masks.py", "tests/test_wrappers.py", "tests/test_autoreset.py")
+
+
+@nox.session
+def audit(session: nox.Session) -> None:
+    """Known vulnerabilities of the pinned set; asks the network for them."""
+    session.install("pip-audit")
+    session.run("pip-audit", "-r", "constraints.txt", "--no-deps", "--disable-pip")

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from functools import partial
 from importlib import import_module
@@ -347,44 +346,6 @@ def test_where_the_cache_folder_cannot_be_written_the_temporary_folder_serves(
     assert folder.parent == tmp_path
     assert any(folder.rglob("*direct*"))
     assert answer == all_callers(4, "compiled")
-
-
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="there is a temporary folder for each user")
-def test_what_others_could_have_put_into_the_temporary_folder_is_not_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
-    monkeypatch.setattr(jit.numba.config, "CACHE_DIR", "")
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    find = jit.cache_folder.__wrapped__
-    folder = find()
-    assert folder.parent == tmp_path
-    assert folder.stat().st_mode & 0o777 == 0o700
-    for mode in (0o720, 0o702):
-        folder.chmod(mode)
-        assert find() == Path(os.devnull)
-    folder.chmod(0o700)
-    assert find() == folder
-    user = os.getuid() + 1
-    monkeypatch.setattr(os, "getuid", lambda: user)
-    assert find() == Path(os.devnull)  # made in time, but by another user
-
-
-def test_a_folder_that_cannot_hold_files_costs_compiling_and_nothing_else(
-    install: Path, tmp_path: Path
-) -> None:
-    (tmp_path / f"pyramid-env-{os.getuid()}").symlink_to(tmp_path)
-    (tmp_path / "file").write_text("a file, so no folder")
-    answer = run_child(install, tmp_path / "file")
-    assert answer == all_callers(4, "compiled") | {"folder": os.devnull}
-
-
-def test_code_that_could_not_be_written_whole_leaves_no_file(install: Path, tmp_path: Path) -> None:
-    resource = pytest.importorskip("resource")
-    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (1000, 1000))
-    child = start_child(install, tmp_path / "cache", preexec_fn=limit)
-    assert answer_of(child) == all_callers(4, "compiled") | {"folder": str(tmp_path / "cache")}
-    assert not list((tmp_path / "cache").iterdir())
 
 
 @kernel

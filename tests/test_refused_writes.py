@@ -113,12 +113,18 @@ def test_a_folder_in_which_another_is_at_work_is_left_alone(
     assert run(name, tmp_path) == 0
 
 
+def write_and_fail(path: Path, error: OSError) -> None:
+    with replacing(path) as draft:
+        draft.write_text("half of it")
+        raise error
+
+
 def test_an_error_without_a_file_gets_its_name(tmp_path: Path) -> None:
     """As the system reports a full disk."""
     path = tmp_path / "kept.txt"
     path.write_text("old")
-    with pytest.raises(OSError, match=r"No space left on device: .*kept\.txt'"), replacing(path):
-        raise OSError(28, os.strerror(28))
-    with pytest.raises(OSError, match=r"gone: 'other\.txt'"), replacing(path):
-        raise FileNotFoundError(2, "gone", "other.txt")
+    with pytest.raises(OSError, match=r"No space left on device: .*kept\.txt'"):
+        write_and_fail(path, OSError(28, os.strerror(28)))
+    with pytest.raises(OSError, match=r"gone: 'other\.txt'"):
+        write_and_fail(path, FileNotFoundError(2, "gone", "other.txt"))
     assert files_in(tmp_path) == {"kept.txt": b"old"}

@@ -176,7 +176,8 @@ def stop_and_finish(name: str, signals: list[signal.Signals], tmp_path: Path, se
     try:
         program.finish(out, True)
     except ValueError as error:
-        assert "already: ask for more" in str(error)
+        if "already: ask for more" not in str(error):
+            raise
     program.finish(whole, False)
     assert program.result(out) == program.result(whole)
     names = [{path.name for path in folder.iterdir()} for folder in (out, whole)]

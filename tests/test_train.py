@@ -159,7 +159,7 @@ def test_a_run_goes_on_where_it_stopped(run: Path) -> None:
 @pytest.mark.parametrize(
     ("tiny", "stops"),
     [
-        (dataclasses.replace(TINY, rollout=8), [3, 33, 5]),
+        (dataclasses.replace(TINY, rollout=8, batch=32), [3, 33, 5]),
         (TINY_DISTILL, [3, 8]),
         (TINY_EXPERT, [1, 3]),
     ],

@@ -102,12 +102,12 @@ def train_ppo(config: PPOConfig) -> Path:
             keeper = RunKeeper(config, progress)
             try:
                 model.learn(config.steps - done, callback=keeper, reset_num_timesteps=False)
+                # Before the last checkpoint, which says that all is done.
+                save_model(model, config.out / "model.zip")
+                keeper.keep()
             except BaseException:
                 keeper.save()
                 raise
-            # Before the last checkpoint, which says that all is done.
-            save_model(model, config.out / "model.zip")
-            keeper.keep()
     return config.out / "best.safetensors"
 
 
@@ -204,7 +204,7 @@ def state_of(model: MaskablePPO) -> dict[str, Any]:
     """What a run can go on from between two rollouts, as if it had not stopped."""
     policy: Any = model.policy
     env: Any = model.env
-    _, numpy_keys, *numpy_rest = np.random.get_state()  # SB3 shuffles by the global generator
+    shuffling: Any = np.random.get_state()  # SB3 uses the global generator
     return {
         "policy": deepcopy(policy.state_dict()),
         "optimizer": deepcopy(policy.optimizer.state_dict()),
@@ -212,7 +212,7 @@ def state_of(model: MaskablePPO) -> dict[str, Any]:
         "games": {name: torch.as_tensor(array) for name, array in env.get_state().items()},
         "starts": torch.as_tensor(model._last_episode_starts),
         "torch": torch.get_rng_state(),
-        "numpy": [torch.as_tensor(numpy_keys.astype(np.int64)), *numpy_rest],
+        "numpy": [torch.as_tensor(shuffling[1].astype(np.int64)), *shuffling[2:]],
     }
 
 
