@@ -17,7 +17,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 
-import evaluate
+from agents.commands import evaluate
 from agents.training.distill import DistillConfig, train_distill
 from agents.training.ppo import PPOConfig, train_ppo
 from pyramid_env import PyramidVectorEnv, sample_actions

@@ -201,17 +201,6 @@ def test_what_the_solver_leaves_open_is_no_figure(
     assert report_of(tmp_path / "open")["n_open"] == 20
 
 
-@pytest.mark.parametrize(("backend", "jobs"), [("loky", 2), ("threading", 2)])
-def test_games_are_the_same_however_many_workers_play_them(
-    backend: Any, jobs: int, tmp_path: Path
-) -> None:
-    play(tmp_path / "one")
-    play(tmp_path / "more", backend=backend, jobs=jobs)
-    assert games_of(tmp_path / "one") == games_of(tmp_path / "more")
-    optima = [(tmp_path / name / "optima.csv").read_text() for name in ("one", "more")]
-    assert optima[0] == optima[1]
-
-
 def test_seeds_of_an_agent_with_chance_differ_and_each_is_the_same_again(tmp_path: Path) -> None:
     specs = ("random", "chance=random", "a@0=random", "b@0=random", "a@1=random")
     play(tmp_path, *specs)

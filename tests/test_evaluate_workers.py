@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import evaluate
 from agents import evaluation
+from agents.commands import evaluate
 
 
 def games_of(out: Path, agent: str) -> list[dict[str, str]]:
@@ -37,7 +38,7 @@ def test_a_dead_worker_is_reported_and_the_same_command_goes_on(
 
     monkeypatch.setattr(evaluate, "evaluate", with_workers_killed)
     assert evaluate.main([*arguments, "--jobs=2", f"--out={out}"]) == 1
-    assert "evaluate.py: a worker has died: " in capsys.readouterr().err
+    assert "pyramid-evaluate: a worker has died: " in capsys.readouterr().err
     kept = {path: path.read_bytes() for path in out.rglob("*.parts/*.csv")}
     assert kept
     assert not list(out.rglob("*.part"))
@@ -55,11 +56,15 @@ def kill_children() -> None:
                 os.kill(child, signal.SIGKILL)
 
 
-def test_ray_plays_the_same_games(tmp_path: Path) -> None:
-    ray = pytest.importorskip("ray")
+@pytest.mark.parametrize("backend", ["loky", "threading", "ray"])
+def test_games_are_the_same_however_many_workers_play_them(backend: str, tmp_path: Path) -> None:
+    if backend == "ray":
+        pytest.importorskip("ray")
     arguments = ["--agents", "random", "greedy", "--deals", "45", "--chunk", "20"]
-    for name, more in (("one", ["--jobs=1"]), ("ray", ["--jobs=2", "--backend=ray"])):
+    for name, more in (("one", ["--jobs=1"]), ("more", ["--jobs=2", f"--backend={backend}"])):
         assert evaluate.main([*arguments, *more, f"--out={tmp_path / name}"]) == 0
-    assert not ray.is_initialized()
     for agent in ("random", "greedy"):
-        assert games_of(tmp_path / "one", agent) == games_of(tmp_path / "ray", agent)
+        assert games_of(tmp_path / "one", agent) == games_of(tmp_path / "more", agent)
+    optima = [(tmp_path / name / "optima.csv").read_text() for name in ("one", "more")]
+    assert optima[0] == optima[1]
+    assert "ray" not in sys.modules or not sys.modules["ray"].is_initialized()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 from stopping import no_file_longer_than
 
-import evaluate
-import train
+from agents.commands import evaluate, train
 from agents.training.run import LOCK_FILE
 from pyramid_env.__main__ import main
 from pyramid_env.files import replacing
@@ -33,9 +31,7 @@ def run(name: str, out: Path, *more: str) -> int:
         return main(words)
     if name == "evaluate":
         return evaluate.main(words)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["train.py", *words])
-        return train.main()
+    return train.main(words)
 
 
 def files_in(folder: Path) -> dict[str, bytes]:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from stopping import CODES, start, stop, wait_until
 
-import evaluate
+from agents.commands import evaluate
 from agents.learned import read_policy
 from agents.results import read_curve
 from agents.training.distill import DistillConfig, train_distill
