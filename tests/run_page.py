@@ -64,6 +64,7 @@ PARSED = {
     "python evaluate.py --rules kawu-1": PUBLISHED,
     "python train.py distill --out runs/kawu": PUBLISHED,
     "python train.py ppo": "an hour; tests/test_train.py runs it",
+    "python -m tests.": "hours; a sample of each is among the tests",
     "python examples/": "tests/test_examples.py runs each",
     "python benchmarks/": "minutes; rewrites benchmarks/RESULTS.md",
     "python docs/odds.py": "needs the sweeps; tests/test_odds.py runs it",
@@ -154,7 +155,9 @@ class Page:
             return
         with reading_only(), contextlib.suppress(Read):
             if line.startswith("python examples/"):
-                read_example(ROOT / words[1], words[2:])
+                read_declared(ROOT / words[1], words[2:])
+            elif line.startswith("python -m tests.fuzz "):
+                read_declared(ROOT / "tests" / "fuzz" / "__main__.py", words[3:])
             else:
                 run_program(words)
             raise ValueError(f"has not read its arguments: {line}")
@@ -207,8 +210,8 @@ def run_program(words: list[str]) -> Any:
     return 0
 
 
-def read_example(script: Path, words: list[str]) -> None:
-    """Read an example's arguments without the library that it is for, which may not be there."""
+def read_declared(script: Path, words: list[str]) -> None:
+    """Read a script's arguments without the library that it is for, which may not be there."""
 
     def is_needed(node: ast.stmt) -> bool:
         if isinstance(node, ast.ImportFrom):
@@ -219,7 +222,7 @@ def read_example(script: Path, words: list[str]) -> None:
 
     tree = ast.parse(script.read_text("utf-8"))
     tree.body = list(filter(is_needed, tree.body))
-    namespace: dict[str, Any] = {"__name__": script.stem}
+    namespace: dict[str, Any] = {"__name__": script.stem, "tyro": tyro}
     exec(compile(tree, str(script), "exec", dont_inherit=True), namespace)
     tyro.cli(namespace["Arguments"], args=words)
 
@@ -325,6 +328,7 @@ def check_slots(text: str) -> None:
 
 PICTURES = {
     "A1": check_slots,
+    "DIFFERENCE in environments: action masks: expected ..., found ...": lambda text: None,
     "0:": lambda text: None,  # the golden deals, which tests/test_deals.py reads
 }
 """Texts that nothing has printed, by their first line, and how they are checked."""
