@@ -43,7 +43,7 @@ def replacing(path: Path) -> Iterator[Path]:
         yield draft
         draft.replace(path)
     except OSError as error:
-        if error.filename is None:
+        if error.errno is not None and error.filename is None:
             error.filename = str(path)
         raise
     finally:
