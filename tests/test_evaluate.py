@@ -274,16 +274,8 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_file_that_is_damaged_is_named(results: tuple[Path, str], tmp_path: Path) -> None:
     for name, change, message in (
-        (
-            "games/greedy.csv",
-            lambda text: text[: len(text) // 2],
-            r"greedy\.csv is damaged: it has .* rows, not",
-        ),
-        (
-            "games/greedy.csv",
-            lambda text: text + text[-200:],
-            r"greedy\.csv is damaged: it has .* rows, not",
-        ),
+        ("games/greedy.csv", lambda text: text[: len(text) // 2], r"greedy\.csv is .* rows, not"),
+        ("games/greedy.csv", lambda text: text + text[-200:], r"greedy\.csv is .* rows, not"),
         ("games/greedy.csv", lambda text: text.replace("\n3,", "\n33,"), "where deal 3 must be"),
         ("games/greedy.csv", lambda text: "", r"damaged: its columns must be deal, won"),
         ("optima.csv", lambda text: text.replace("\n3,1", "\n3,x"), r"optima\.csv is damaged"),
