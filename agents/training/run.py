@@ -29,7 +29,7 @@ from agents.results import CURVE_COLUMNS, CURVE_FILE, read_curve
 from agents.training.network import PolicyNet
 from agents.versions import package_versions
 from pyramid_env.deals import FIRST_HELD_OUT_NUMBER
-from pyramid_env.files import PART, replacing, write_text
+from pyramid_env.files import PART, reading, replacing, write_text
 from pyramid_env.observation import Information
 from pyramid_env.rules import get_rules
 from pyramid_env.workers import check_folder, locked
@@ -124,7 +124,7 @@ def _check(config: RunConfig, counts: tuple[str, ...]) -> None:
 def _resumed(config: Config, path: Path, lengthened_by: str) -> Config:
     """The configuration of the run in a folder, of the length asked for."""
     kind = type(config).__name__
-    try:
+    with reading(path, "is not that of a training run"):
         run = json.loads(path.read_text(encoding="utf-8"))
         found, fields = run["kind"], run["config"]
         if found == kind:
@@ -136,8 +136,6 @@ def _resumed(config: Config, path: Path, lengthened_by: str) -> Config:
                 lengthened_by: getattr(config, lengthened_by),
             }
             return type(config)(**{**fields, **kept})
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is not that of a training run: {error!r}") from None
     raise ValueError(f"{config.out} holds a run of {found}, not of {kind}")
 
 
