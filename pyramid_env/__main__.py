@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from pyramid_env.commands import play, replay, solve, sweep
-from pyramid_env.files import one_line
 from pyramid_env.jit import announce_compiling
+from pyramid_env.texts import one_line
 
 
 class _Parser(argparse.ArgumentParser):

@@ -16,7 +16,6 @@ from typing import Any, Literal, NewType
 import numpy as np
 from numpy.typing import NDArray
 
-from pyramid_env.files import shown
 from pyramid_env.jit import inline_kernel, kernel, lowest
 from pyramid_env.pyramid import (
     FIRST_RESERVE,
@@ -33,6 +32,7 @@ from pyramid_env.pyramid import (
 )
 from pyramid_env.rules import Rules
 from pyramid_env.simd import load_8
+from pyramid_env.texts import shown
 
 _0 = np.uint64(0)
 _1 = np.uint64(1)

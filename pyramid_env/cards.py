@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NewType
 
-from pyramid_env.files import shown
+from pyramid_env.texts import shown
 
 Card = NewType("Card", int)
 

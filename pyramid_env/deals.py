@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyramid_env.cards import N_CARDS, Card, card_text, scan_cards
-from pyramid_env.files import shown
 from pyramid_env.jit import kernel, lowest
 from pyramid_env.pyramid import N_SLOTS, Place, place_name
+from pyramid_env.texts import shown
 
 FIRST_TRAINING_NUMBER = 2**32
 """Deals below are for evaluation only (benchmarks from 0 on, daily deals)."""

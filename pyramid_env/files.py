@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyramid_env.texts import one_line
+
 PART = ".part"
 """Ends the name of a file that is being written."""
 
@@ -77,26 +79,3 @@ def reason_of(error: BaseException) -> str:
     """What an error says, in one line that is not too long."""
     kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
     return one_line(f"{kind}{error}", _LONGEST_REASON)
-
-
-def one_line(text: str, length: int = 1000) -> str:
-    """A text in one line of at most so many characters.
-
-    >>> one_line("two\\nlines")
-    'two lines'
-    """
-    return shortened(" ".join(text.split()), length)
-
-
-def shortened(text: str, length: int) -> str:
-    """A text of at most so many characters.
-
-    >>> shortened("0123456789", 8)
-    '01234...'
-    """
-    return text if len(text) <= length else text[: length - 3] + "..."
-
-
-def shown(text: str) -> str:
-    """What somebody wrote, as an error names it: in quotes and not too long."""
-    return repr(shortened(text, 60))

@@ -12,12 +12,12 @@ from pyramid_env.actions import Action, Move, action_table
 from pyramid_env.cards import Card, card_text, parse_card, rank_of
 from pyramid_env.deals import Deal, get_deal
 from pyramid_env.engine import Position
-from pyramid_env.files import shown
 from pyramid_env.hint import hint
 from pyramid_env.pyramid import FIRST_RESERVE, N_SLOTS, STOCK_TOP, WASTE_TOP, Place, place_name
 from pyramid_env.rendering import render_text
 from pyramid_env.rules import Rules, get_rules
 from pyramid_env.solver import Objective, Undecided, solve_position
+from pyramid_env.texts import shown
 
 _EXACT_HINTS: tuple[Objective, ...] = ("win", "cards")
 """What an exact hint aims for, in this order."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NewType
 
-from pyramid_env.files import shown
+from pyramid_env.texts import shown
 
 Slot = NewType("Slot", int)
 Place = NewType("Place", int)

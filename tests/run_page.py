@@ -63,6 +63,7 @@ PARSED = {
     "python evaluate.py --agents random greedy search solver": PUBLISHED,
     "python evaluate.py --rules kawu-1": PUBLISHED,
     "python train.py distill --out runs/kawu": PUBLISHED,
+    "python train.py expert-iteration": "an hour; tests/test_train.py runs it",
     "python train.py ppo": "an hour; tests/test_train.py runs it",
     "python -m tests.": "hours; a sample of each is among the tests",
     "python examples/": "tests/test_examples.py runs each",
@@ -196,6 +197,7 @@ def run_program(words: list[str]) -> Any:
     try:
         if words[:2] == ["python", "-m"]:
             sys.argv = words[2:]
+            sys.modules.pop(f"{words[2]}.__main__", None)  # it runs anew
             runpy.run_module(words[2], run_name="__main__", alter_sys=True)
         elif words[0] == "python":
             runpy.run_path(words[1], run_name="__main__")

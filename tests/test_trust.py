@@ -80,6 +80,7 @@ def test_what_could_run_code_is_seen(code: str) -> None:
 
 UPPER_BOUNDS = {
     "gymnasium": "a second major version may change the interface that the environments are",
+    "mkdocs": "MkDocs 2 is announced without the plugins that the theme and the reference are",
 }
 """Dependencies with an upper bound, and the break that is known or announced by it."""
 
