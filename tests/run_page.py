@@ -63,6 +63,7 @@ PARSED = {
     "python evaluate.py --agents random greedy search solver": PUBLISHED,
     "python evaluate.py --rules kawu-1": PUBLISHED,
     "python train.py distill --out runs/kawu": PUBLISHED,
+    "python train.py distill --seed 1": PUBLISHED,
     "python train.py expert-iteration": "an hour; tests/test_train.py runs it",
     "python train.py ppo": "an hour; tests/test_train.py runs it",
     "python -m tests.": "hours; a sample of each is among the tests",
