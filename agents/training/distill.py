@@ -17,9 +17,7 @@ from pathlib import Path
 import torch
 from torch.nn import functional
 
-from agents.training.labelling import LabelledGames
 from agents.training.learner import Learner, LearnerConfig, log_shares, train
-from pyramid_env.rules import get_rules
 from pyramid_env.solver.judge import LOST, WON
 
 HINT_WEIGHT = 0.3
@@ -51,16 +49,10 @@ class _Distillation(Learner):
 
     config: DistillConfig
 
-    def _new_games(self) -> LabelledGames:
-        config = self.config
-        self.batch = config.games
-        return LabelledGames(
-            config.games,
-            get_rules(config.rules),
-            seed=config.seed,
-            node_limit=config.node_limit,
-            threads=config.threads,
-        )
+    @property
+    def batch(self) -> int:
+        """States of a gradient step."""
+        return self.config.games
 
     def _step(self) -> float:
         """One gradient step; the share of the choices that matter where the likeliest was right."""

@@ -33,7 +33,6 @@ from agents.training.learner import Learner, LearnerConfig, log_shares, train
 from agents.training.network import PolicyNet, ValueHead
 from agents.training.own_games import OwnGames
 from pyramid_env.observation import observation_fields
-from pyramid_env.rules import get_rules
 from pyramid_env.solver.judge import LOST
 
 VALUE_WEIGHT = 0.5
@@ -104,21 +103,17 @@ class _ExpertIteration(Learner):
     config: ExpertIterationConfig
     labelled: OwnGames
 
+    kind_of_games = OwnGames
+
     def _all_learned(self) -> nn.Module:
+        self._unseen = observation_fields(self.net.config.rules).unseen
         self.heads = _Heads(self.net).to(self.device)
         return self.heads
 
-    def _new_games(self) -> OwnGames:
-        config = self.config
-        self.batch = config.batch
-        self._unseen = observation_fields(get_rules(config.rules)).unseen
-        return OwnGames(
-            config.games,
-            get_rules(config.rules),
-            seed=config.seed,
-            node_limit=config.node_limit,
-            threads=config.threads,
-        )
+    @property
+    def batch(self) -> int:
+        """States of a gradient step."""
+        return self.config.batch
 
     def _step(self) -> float:
         """One round of play, and of learning from it."""

@@ -132,7 +132,6 @@ def _advance_all(
     hints: Any,
 ) -> None:
     rules, layout = rules_array[0], layout_array[0]
-    flat = observations.reshape(observations.size)
     words_by_move = np.empty(MAX_LEGAL, np.int64)
     moves = np.empty(MAX_LEGAL, np.int16)
     for i in range(games.size):
@@ -144,11 +143,26 @@ def _advance_all(
                 game["position"] = apply(game["position"], actions[row], rules)
         n_moves = _play_on(game, node_limit, mix_array[0], rules_array, judge, moves, words_by_move)
         rank_bits = judge.facts[0]["rank_bits"]
-        lay_out(game["position"], game["cards"], rules, layout)
-        start = row * np.uint64(observations.shape[1])
-        encode(game["position"], layout, rank_bits, rules, False, flat, start)
+        show(game["position"], game["cards"], rank_bits, rules, layout, row, observations)
         write_words(row, n_moves, moves, words_by_move, words)
         hints[row] = hint(game["position"], rank_bits, rules)
+
+
+@kernel
+def show(
+    position: Any,
+    cards: Any,
+    rank_bits: Any,
+    rules: Any,
+    layout: Any,
+    row: Any,
+    observations: Any,
+) -> None:
+    """Write what a fair player sees as a row of the observations."""
+    lay_out(position, cards, rules, layout)
+    flat = observations.reshape(observations.size)
+    start = row * np.uint64(observations.shape[1])
+    encode(position, layout, rank_bits, rules, False, flat, start)
 
 
 @kernel

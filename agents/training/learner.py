@@ -30,6 +30,7 @@ from agents.training.run import (
     save_checkpoint,
     start_from,
 )
+from pyramid_env.rules import get_rules
 
 WARM_UP = 200
 """Gradient steps in which the learning rate rises."""
@@ -58,8 +59,8 @@ class LearnerConfig(RunConfig):
 class Learner(ABC):
     """A run under way."""
 
-    batch: int
-    """States of a gradient step."""
+    kind_of_games: type[LabelledGames] = LabelledGames
+    """The games to learn from."""
 
     def __init__(self, config: LearnerConfig) -> None:
         self.config = config
@@ -72,13 +73,20 @@ class Learner(ABC):
         self.optimizer = torch.optim.AdamW(
             self.learned.parameters(), lr=config.learning_rate, betas=(0.9, 0.98), weight_decay=0.01
         )
-        self.labelled = self._new_games()
+        self.labelled = self.kind_of_games(
+            config.games,
+            get_rules(config.rules),
+            seed=config.seed,
+            node_limit=config.node_limit,
+            threads=config.threads,
+        )
         self.actions = np.full(config.games, -1, np.int64)
         self.done = 0
 
+    @property
     @abstractmethod
-    def _new_games(self) -> LabelledGames:
-        """The games to learn from."""
+    def batch(self) -> int:
+        """States of a gradient step."""
 
     @abstractmethod
     def _step(self) -> float:

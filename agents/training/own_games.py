@@ -12,13 +12,13 @@ from agents.training.labelling import (
     LabelledGames,
     deal_next,
     judge_moves,
+    show,
     write_words,
 )
 from pyramid_env.cards import N_RANKS
 from pyramid_env.engine import MAX_LEGAL, apply, find_rank_bits, is_won, legal_actions
 from pyramid_env.hint import hint
 from pyramid_env.jit import kernel
-from pyramid_env.observation import encode, lay_out
 from pyramid_env.rules import Rules
 from pyramid_env.solver.judge import LOST, WON, can_win, take_up
 
@@ -103,7 +103,6 @@ def _advance_own(
     ended: Any,
 ) -> None:
     rules, layout = rules_array[0], layout_array[0]
-    flat = observations.reshape(observations.size)
     words_by_move = np.empty(MAX_LEGAL, np.int64)
     moves = np.empty(MAX_LEGAL, np.int16)
     for i in range(games.size):
@@ -122,9 +121,7 @@ def _advance_own(
         lost[row] |= n_lost > 0
         ended[row] |= n_won + n_lost > 0
         rank_bits = judge.facts[0]["rank_bits"]
-        lay_out(game["position"], game["cards"], rules, layout)
-        start = row * np.uint64(observations.shape[1])
-        encode(game["position"], layout, rank_bits, rules, False, flat, start)
+        show(game["position"], game["cards"], rank_bits, rules, layout, row, observations)
         write_words(row, n_moves, moves, words_by_move, words)
         hints[row] = hint(game["position"], rank_bits, rules)
 
@@ -172,7 +169,6 @@ def _look_ahead(
 ) -> Any:
     """Write the children of all games; how many there are."""
     rules, layout = rules_array[0], layout_array[0]
-    flat = observations.reshape(observations.size)
     rank_bits = np.empty(N_RANKS + 1, np.uint64)
     moves = np.empty(MAX_LEGAL, np.int16)
     n = 0
@@ -190,8 +186,6 @@ def _look_ahead(
                 n_moves = legal_actions(position, rank_bits, rules, moves)
             child = np.uint64(n)
             rows[child], actions[child], won[child] = i, action, is_won(position, rules)
-            lay_out(position, game["cards"], rules, layout)
-            start = child * np.uint64(observations.shape[1])
-            encode(position, layout, rank_bits, rules, False, flat, start)
+            show(position, game["cards"], rank_bits, rules, layout, child, observations)
             n += 1
     return n
