@@ -18,7 +18,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser that says what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {one_line(message)}\n")
+        self.exit(2, one_line(f"{self.prog}: {message}") + "\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (ValueError, OSError) as error:
-        print(f"{name}: {one_line(str(error))}", file=sys.stderr)
+        print(one_line(f"{name}: {error}"), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         if sys.stderr.isatty():

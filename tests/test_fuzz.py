@@ -66,6 +66,7 @@ FOUND = {
     "nor that of a move": ("move_text", b"x" * 10_000),
     "a number of very many digits": ("deal_file", b"7\n" + b"9" * 5000),
     "passes of very many digits": ("rules_words", b"--passes " + b"9" * 5000),
+    "an objective of very many characters": ("command", b"solve 1 --objective " + b"9" * 5000),
     "JSON nested too deep": ("evaluation_settings", b"[" * 100_000),
     "the same in a sweep": ("sweep_settings", b'{"rules": ' + b"[" * 100_000),
     "the same in a policy file": ("policy_config", b"[" * 100_000),

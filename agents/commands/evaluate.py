@@ -24,6 +24,7 @@ from agents.report import notes, rich_table, write_report
 from agents.results import Settings, keep_curve, read_results
 from pyramid_env.jit import announce_compiling
 from pyramid_env.rules import get_rules
+from pyramid_env.texts import one_line
 from pyramid_env.workers import Backend, WorkerDied, Workers, ended_by_sigterm
 
 
@@ -148,7 +149,7 @@ def main(words: Sequence[str] | None = None, prog: str = "pyramid-evaluate") -> 
             else:
                 done = run(tyro.cli(Arguments, prog=prog, args=words), Console())
     except (ValueError, OSError) as error:
-        print(f"{prog}: {' '.join(str(error).split())}", file=sys.stderr)
+        print(one_line(f"{prog}: {error}"), file=sys.stderr)
         return 2
     except WorkerDied as error:
         print(f"{prog}: a worker has died: {error}", file=sys.stderr)

@@ -13,6 +13,7 @@ from agents.training.distill import DistillConfig, train_distill
 from agents.training.expert import ExpertIterationConfig, train_expert_iteration
 from agents.training.ppo import PPOConfig, train_ppo
 from pyramid_env.jit import announce_compiling
+from pyramid_env.texts import one_line
 from pyramid_env.workers import ended_by_sigterm
 
 Way = (
@@ -36,7 +37,7 @@ def main(words: Sequence[str] | None = None, prog: str = "pyramid-train") -> int
         with ended_by_sigterm():
             best = TRAIN[type(config)](config)
     except (ValueError, OSError) as error:
-        print(f"{prog}: {' '.join(str(error).split())}", file=sys.stderr)
+        print(one_line(f"{prog}: {error}"), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"{prog}: stopped; go on with --resume --out {config.out}", file=sys.stderr)
