@@ -198,8 +198,7 @@ def run_program(words: list[str]) -> Any:
     try:
         if words[:2] == ["python", "-m"]:
             sys.argv = words[2:]
-            sys.modules.pop(f"{words[2]}.__main__", None)  # it runs anew
-            runpy.run_module(words[2], run_name="__main__", alter_sys=True)
+            run_anew(words[2])
         elif words[0] == "python":
             runpy.run_path(words[1], run_name="__main__")
         else:
@@ -211,6 +210,16 @@ def run_program(words: list[str]) -> Any:
     except SystemExit as error:
         return error.code
     return 0
+
+
+def run_anew(module: str) -> None:
+    """``python -m``, also where the module has been imported before."""
+    imported = sys.modules.pop(f"{module}.__main__", None)
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    finally:
+        if imported is not None:
+            sys.modules[f"{module}.__main__"] = imported
 
 
 def read_declared(script: Path, words: list[str]) -> None:
