@@ -132,7 +132,7 @@ def _advance_all(
     hints: Any,
 ) -> None:
     rules, layout = rules_array[0], layout_array[0]
-    words_by_move = np.empty(MAX_LEGAL, np.int64)
+    answers = np.empty(MAX_LEGAL, np.int64)
     moves = np.empty(MAX_LEGAL, np.int16)
     for i in range(games.size):
         row = np.uint64(i)
@@ -141,11 +141,8 @@ def _advance_all(
             take_up(game["cards"], judge)
             if actions[row] >= 0:
                 game["position"] = apply(game["position"], actions[row], rules)
-        n_moves = _play_on(game, node_limit, mix_array[0], rules_array, judge, moves, words_by_move)
-        rank_bits = judge.facts[0]["rank_bits"]
-        show(game["position"], game["cards"], rank_bits, rules, layout, row, observations)
-        write_words(row, n_moves, moves, words_by_move, words)
-        hints[row] = hint(game["position"], rank_bits, rules)
+        n_moves = _play_on(game, node_limit, mix_array[0], rules_array, judge, moves, answers)
+        tell(game, row, n_moves, moves, answers, rules, layout, judge, observations, words, hints)
 
 
 @kernel
@@ -166,12 +163,27 @@ def show(
 
 
 @kernel
-def write_words(row: Any, n_moves: Any, moves: Any, words_by_move: Any, words: Any) -> None:
-    """Write a row of words by action; `ILLEGAL` for all but the moves."""
+def tell(
+    game: Any,
+    row: Any,
+    n_moves: Any,
+    moves: Any,
+    answers: Any,
+    rules: Any,
+    layout: Any,
+    judge: Any,
+    observations: Any,
+    words: Any,
+    hints: Any,
+) -> None:
+    """Write a game's row: what the player sees, a word for each move, and the hint."""
+    rank_bits = judge.facts[0]["rank_bits"]
+    show(game["position"], game["cards"], rank_bits, rules, layout, row, observations)
+    hints[row] = hint(game["position"], rank_bits, rules)
     for action in range(words.shape[1]):
         words[row, np.uint64(action)] = ILLEGAL
     for k in range(n_moves):
-        words[row, np.uint64(moves[np.uint64(k)])] = words_by_move[np.uint64(k)]
+        words[row, np.uint64(moves[np.uint64(k)])] = answers[np.uint64(k)]
 
 
 @kernel
@@ -181,6 +193,16 @@ def deal_next(game: Any, judge: Any) -> None:
     game["episode"] += np.uint64(1)
     game["position"], game["is_over"] = start_position(), 0
     take_up(game["cards"], judge)
+
+
+@kernel
+def play_forced(position: Any, rank_bits: Any, rules: Any, moves: Any) -> Any:
+    """Play on while there is one move only; the position then, and how many moves it has."""
+    n_moves = legal_actions(position, rank_bits, rules, moves)
+    while n_moves == 1:
+        position = apply(position, np.int64(moves[0]), rules)
+        n_moves = legal_actions(position, rank_bits, rules, moves)
+    return position, n_moves
 
 
 @kernel
@@ -220,12 +242,9 @@ def _play_on(
         if game["is_over"]:
             deal_next(game, judge)
         rank_bits = judge.facts[0]["rank_bits"]
-        n_moves = legal_actions(game["position"], rank_bits, rules, moves)
+        game["position"], n_moves = play_forced(game["position"], rank_bits, rules, moves)
         if n_moves == 0:
             game["is_over"] = 1
-            continue
-        if n_moves == 1:
-            game["position"] = apply(game["position"], np.int64(moves[0]), rules)
             continue
         n_kept, n_lost = judge_moves(
             game["position"], n_moves, moves, node_limit, rules_array, judge, words

@@ -12,12 +12,12 @@ from agents.training.labelling import (
     LabelledGames,
     deal_next,
     judge_moves,
+    play_forced,
     show,
-    write_words,
+    tell,
 )
 from pyramid_env.cards import N_RANKS
-from pyramid_env.engine import MAX_LEGAL, apply, find_rank_bits, is_won, legal_actions
-from pyramid_env.hint import hint
+from pyramid_env.engine import MAX_LEGAL, apply, find_rank_bits, is_won
 from pyramid_env.jit import kernel
 from pyramid_env.rules import Rules
 from pyramid_env.solver.judge import LOST, WON, can_win, take_up
@@ -103,7 +103,7 @@ def _advance_own(
     ended: Any,
 ) -> None:
     rules, layout = rules_array[0], layout_array[0]
-    words_by_move = np.empty(MAX_LEGAL, np.int64)
+    answers = np.empty(MAX_LEGAL, np.int64)
     moves = np.empty(MAX_LEGAL, np.int16)
     for i in range(games.size):
         row = np.uint64(i)
@@ -115,15 +115,10 @@ def _advance_own(
                 lost[row] = ended[row] = words[row, np.uint64(actions[row])] == LOST
                 game["is_over"] = ended[row]
                 game["position"] = apply(game["position"], actions[row], rules)
-        n_moves, n_won, n_lost = _to_a_choice(
-            game, node_limit, rules_array, judge, moves, words_by_move
-        )
+        n_moves, n_won, n_lost = _to_a_choice(game, node_limit, rules_array, judge, moves, answers)
         lost[row] |= n_lost > 0
         ended[row] |= n_won + n_lost > 0
-        rank_bits = judge.facts[0]["rank_bits"]
-        show(game["position"], game["cards"], rank_bits, rules, layout, row, observations)
-        write_words(row, n_moves, moves, words_by_move, words)
-        hints[row] = hint(game["position"], rank_bits, rules)
+        tell(game, row, n_moves, moves, answers, rules, layout, judge, observations, words, hints)
 
 
 @kernel
@@ -138,14 +133,12 @@ def _to_a_choice(
             deal_next(game, judge)
             game["is_over"] = can_win(game["position"], node_limit, rules_array, judge) != WON
         rank_bits = judge.facts[0]["rank_bits"]
-        n_moves = legal_actions(game["position"], rank_bits, rules, moves)
+        game["position"], n_moves = play_forced(game["position"], rank_bits, rules, moves)
         if n_moves == 0:
             game["is_over"] = 1
             won = is_won(game["position"], rules)
             n_won += won
             n_lost += not won
-        elif n_moves == 1:
-            game["position"] = apply(game["position"], np.int64(moves[0]), rules)
         else:
             _, n_losing = judge_moves(
                 game["position"], n_moves, moves, node_limit, rules_array, judge, words
@@ -180,10 +173,7 @@ def _look_ahead(
             if word in (ILLEGAL, LOST) or n == rows.size:
                 continue
             position = apply(game["position"], np.int64(action), rules)
-            n_moves = legal_actions(position, rank_bits, rules, moves)
-            while n_moves == 1:
-                position = apply(position, np.int64(moves[0]), rules)
-                n_moves = legal_actions(position, rank_bits, rules, moves)
+            position, _ = play_forced(position, rank_bits, rules, moves)
             child = np.uint64(n)
             rows[child], actions[child], won[child] = i, action, is_won(position, rules)
             show(position, game["cards"], rank_bits, rules, layout, child, observations)
