@@ -129,39 +129,39 @@ class _ExpertIteration(Learner):
     @torch.no_grad()
     def _play(self) -> tuple[Rollout, float]:
         games, config = self.labelled, self.config
-        steps = range(config.rollout)
         seen = []
         chances = np.empty((config.rollout + 1, config.games), np.float32)
         lost, ended = np.empty((2, config.rollout, config.games), np.bool_)
         games.advance(np.full(config.games, -1, np.int64))
-        for t in steps:
-            logits, chances[t] = self._judge(games.observations)
+        for t in range(config.rollout):
+            tokens, chances[t] = self._look(games.observations)
             words = games.words.copy()
+            with self._in_precision():
+                logits = self.net.scores("action", tokens, self._tensor(games.observations))
             shares = log_shares(logits, self._tensor(words))
             self._draw(shares)
             worths = self._worths(words, chances[t])
             seen.append((games.observations.copy(), words, shares.cpu().numpy(), worths))
             games.advance(self.actions)
             lost[t], ended[t] = games.lost, games.ended
-        _, chances[-1] = self._judge(games.observations)
+        _, chances[-1] = self._look(games.observations)
         wins = _smoothed(chances, lost, ended, config.smoothing)
         observations, words, before, worths = map(np.stack, zip(*seen, strict=True))
         matters = (words == LOST).any(axis=2)
         kept = float(1 - lost.sum() / max(matters.sum(), 1))
         return Rollout(observations, words, before, worths, wins), kept
 
-    def _judge(self, observations: NDArray[np.int16]) -> tuple[torch.Tensor, NDArray[np.float32]]:
-        """The policy's logits, and the chance that the student wins on."""
-        seen = self._tensor(observations)
+    def _look(self, observations: NDArray[np.int16]) -> tuple[torch.Tensor, NDArray[np.float32]]:
+        """The network's tokens, and the chance that the student wins on."""
         with self._in_precision():
-            tokens = self.net.tokens(seen)
-            logits, value = self.net.scores("action", tokens, seen), self.heads.value(tokens)
-        return logits, torch.sigmoid(value[:, 0].float()).cpu().numpy()
+            tokens = self.net.tokens(self._tensor(observations))
+            value = self.heads.value(tokens)
+        return tokens, torch.sigmoid(value[:, 0].float()).cpu().numpy()
 
     def _worths(self, words: NDArray[np.int8], chances: NDArray[np.float32]) -> NDArray[np.float32]:
         """The worth of every move, float32[games, n_actions]."""
         children = self.labelled.children()
-        _, after = self._judge(children.observations)
+        _, after = self._look(children.observations)
         worths = np.where((words != ILLEGAL) & (words != LOST), chances[:, None], np.float32(0))
         worths[children.rows, children.actions] = np.where(children.won, 1, after)
         return worths
