@@ -19,7 +19,7 @@ from safetensors.numpy import save
 from agents.agent import ActionMasks, Actions, Agent, Observations
 from agents.network import Network, PolicyConfig
 from pyramid_env.actions import action_table
-from pyramid_env.files import reading, reason_of, replacing
+from pyramid_env.files import reading, reason_of, write_bytes
 from pyramid_env.rules import Rules
 
 POLICY_FORMAT = "pyramid-env policy 2"
@@ -88,9 +88,8 @@ def write_policy(path: str | Path, config: PolicyConfig, weights: Weights) -> No
     tensors = {
         name: np.ascontiguousarray(weights[name], dtype=np.float16) for name in config.shapes()
     }
-    with replacing(Path(path)) as draft:
-        # Written by Python, whose error for a full disk is an OSError.
-        draft.write_bytes(save(tensors, metadata={"policy": text}))
+    # Written by Python, whose error for a full disk is an OSError.
+    write_bytes(Path(path), save(tensors, metadata={"policy": text}))
 
 
 def read_policy(path: str | Path) -> tuple[PolicyConfig, Weights]:

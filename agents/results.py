@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from agents.versions import package_versions
 from pyramid_env.deals import FIRST_TRAINING_NUMBER
-from pyramid_env.files import reading, replacing, write_text
+from pyramid_env.files import reading, replacing, write_bytes, write_text
 from pyramid_env.rules import Rules
 
 SETTINGS_FILE = "evaluation.json"
@@ -313,8 +313,7 @@ def keep_curve(folder: Path, name: str, run: Path) -> None:
     read_curve(source)
     target = folder / "curves" / f"{name}.csv"
     target.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(target) as draft:
-        draft.write_bytes(source.read_bytes())
+    write_bytes(target, source.read_bytes())
 
 
 def read_curve(path: Path) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.statistics import Z_95, wilson_interval
-from pyramid_env.files import replacing
+from pyramid_env.files import write_bytes
 from pyramid_env.pyramid import N_SLOTS
 from pyramid_env.rules import PRESETS, Rules
 from pyramid_env.solver import Objective
@@ -366,8 +366,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         (arguments.out / "images").mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             path = arguments.out / name
-            with replacing(path) as draft:
-                draft.write_bytes(content)
+            write_bytes(path, content)
             print(f"written: {path}")
     except (ValueError, OSError) as error:
         print(f"odds.py: {error}", file=sys.stderr)

@@ -58,6 +58,12 @@ def write_text(path: Path, text: str) -> None:
         draft.write_text(text, encoding="utf-8")
 
 
+def write_bytes(path: Path, content: bytes | memoryview) -> None:
+    """Write a file, whole or not at all."""
+    with replacing(path) as draft:
+        draft.write_bytes(content)
+
+
 @contextmanager
 def reading(path: Path | str, what: str, advice: str = "") -> Iterator[None]:
     """Make a `ValueError` of all that comes of a file's content: ``PATH WHAT: reason; advice``.

@@ -15,17 +15,17 @@ pytest.importorskip("sb3_contrib")
 import torch
 
 from agents.baselines import RandomAgent
+from agents.commands.train import TRAIN
 from agents.learned import LearnedAgent
 from agents.network import PolicyConfig
 from agents.training.distill import DistillConfig, _Distillation, train_distill
 from agents.training.expert import (
     ExpertIterationConfig,
     _ExpertIteration,
-    train_expert_iteration,
 )
 from agents.training.network import PolicyNet
-from agents.training.ppo import PPOConfig, make_model, net_of, train_ppo
-from agents.training.run import RunConfig
+from agents.training.ppo import PPOConfig, make_model, net_of
+from agents.training.run import RunConfig, load_checkpoint
 from pyramid_env import PRESETS, PyramidVectorEnv, Rules
 from pyramid_env.integrations.sb3 import PyramidVecEnv
 
@@ -59,17 +59,11 @@ TINY_EXPERT = ExpertIterationConfig(
     eval_deals=8,
     device="cpu",
 )
-TRAIN: dict[type, Any] = {
-    PPOConfig: train_ppo,
-    DistillConfig: train_distill,
-    ExpertIterationConfig: train_expert_iteration,
-}
 WAYS = {"ppo": TINY, "distill": TINY_DISTILL, "expert": TINY_EXPERT}
 
 
 def train(config: RunConfig) -> Path:
-    best: Path = TRAIN[type(config)](config)
-    return best
+    return TRAIN[type(config)](config)
 
 
 def longer(config: RunConfig, length: int) -> RunConfig:
@@ -265,6 +259,14 @@ def test_wrong_arguments_are_named_before_anything_is_written(
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         train(dataclasses.replace(tiny, out=tmp_path / "run", **wrong))
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"notes", b"\x80\x02.", b"PK\x03\x04" + b"0" * 50])
+def test_a_damaged_checkpoint_is_named_in_one_line(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "checkpoint.pt").write_bytes(content)
+    with pytest.raises(ValueError, match=r"checkpoint\.pt is damaged: .") as raised:
+        load_checkpoint(tmp_path, torch.device("cpu"), {"net"})
+    assert "\n" not in str(raised.value)
 
 
 def test_a_move_that_keeps_the_win_is_worth_something(tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def train(
     where an uninterrupted run would. Raises `ValueError` as `open_run` does; `counts` are the
     fields that must be 1 or more besides those that all ways have.
     """
-    all_counts = ("states", "games", "width", "layers", "node_limit", "eval_every", *counts)
+    all_counts = ("states", "games", "node_limit", "eval_every", *counts)
     with open_run(config, all_counts, "states") as config:
         torch.set_num_threads(config.threads)
         run = learner(config)

@@ -32,7 +32,7 @@ from agents.training.run import (
     start_from,
 )
 from agents.training.shaping import ShapedVecEnv
-from pyramid_env.files import replacing
+from pyramid_env.files import write_bytes
 from pyramid_env.integrations.sb3 import PyramidVecEnv
 from pyramid_env.observation import Information
 
@@ -79,7 +79,7 @@ class PPOConfig(RunConfig):
     """Steps between two evaluations on held-out deals, each with a checkpoint."""
 
 
-COUNTS = ("steps", "envs", "rollout", "batch", "epochs", "width", "layers", "eval_every")
+COUNTS = ("steps", "envs", "rollout", "batch", "epochs", "eval_every")
 
 
 def train_ppo(config: PPOConfig) -> Path:
@@ -156,8 +156,7 @@ def save_model(model: MaskablePPO, path: Path) -> None:
     """Write the file that `MaskablePPO.load` reads, whole or not at all."""
     content = io.BytesIO()
     model.save(content)
-    with replacing(path) as draft:
-        draft.write_bytes(content.getbuffer())
+    write_bytes(path, content.getbuffer())
 
 
 class RunKeeper(BaseCallback):

@@ -29,7 +29,7 @@ from agents.results import CURVE_COLUMNS, CURVE_FILE, read_curve
 from agents.training.network import PolicyNet
 from agents.versions import package_versions
 from pyramid_env.deals import FIRST_HELD_OUT_NUMBER
-from pyramid_env.files import PART, reading, replacing, write_text
+from pyramid_env.files import PART, reading, reason_of, write_bytes, write_text
 from pyramid_env.observation import Information
 from pyramid_env.rules import get_rules
 from pyramid_env.workers import check_folder, locked
@@ -83,10 +83,10 @@ class RunConfig:
 def open_run(config: Config, counts: tuple[str, ...], lengthened_by: str) -> Iterator[Config]:
     """The run's folder, kept to us: with its configuration written, or read when resuming.
 
-    `counts` are the fields that must be 1 or more. The field `lengthened_by` says how long the run
-    is, and may be another when resuming. Raises `ValueError`, before anything is changed, when the
-    folder holds something and `resume` is not set, holds no run of this kind to resume, or one that
-    is under way.
+    `counts` are the fields of its kind that must be 1 or more. The field `lengthened_by` says how
+    long the run is, and may be another when resuming. Raises `ValueError`, before anything is
+    changed, when the folder holds something and `resume` is not set, holds no run of this kind to
+    resume, or one that is under way.
     """
     _check(config, counts)
     path = config.out / CONFIG_FILE
@@ -112,7 +112,7 @@ def open_run(config: Config, counts: tuple[str, ...], lengthened_by: str) -> Ite
 
 def _check(config: RunConfig, counts: tuple[str, ...]) -> None:
     get_rules(config.rules)
-    for name in ("eval_deals", "threads", *counts):
+    for name in ("width", "layers", "eval_deals", "threads", *counts):
         if getattr(config, name) < 1:
             raise ValueError(f"{name}={getattr(config, name)} is not allowed: 1 or more")
     policy_config(config)
@@ -216,8 +216,7 @@ def save_checkpoint(state: dict[str, Any], out: Path) -> None:
     """Write what a run can be resumed from: tensors, numbers and texts only, no pickled code."""
     content = io.BytesIO()  # torch's own error for a full disk has no reason
     torch.save(state, content)
-    with replacing(out / CHECKPOINT_FILE) as draft:
-        draft.write_bytes(content.getbuffer())
+    write_bytes(out / CHECKPOINT_FILE, content.getbuffer())
 
 
 def load_checkpoint(out: Path, device: torch.device, names: set[str]) -> dict[str, Any] | None:
@@ -228,10 +227,11 @@ def load_checkpoint(out: Path, device: torch.device, names: set[str]) -> dict[st
     path = out / CHECKPOINT_FILE
     if not path.is_file():
         return None
-    try:
-        state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
-    except (RuntimeError, EOFError, UnpicklingError) as error:
-        raise ValueError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+    with reading(path, "is damaged"):
+        try:
+            state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+        except (RuntimeError, EOFError, UnpicklingError) as error:
+            raise ValueError(reason_of(error)) from None
     if not isinstance(state, dict) or not names <= state.keys():
         raise ValueError(f"{path} is of another version: it needs {', '.join(sorted(names))}")
     return state
