@@ -65,11 +65,11 @@ def shuffle(number: Any, cards: Any) -> None:
 @kernel
 def draw_below(bound: Any, counter: Any) -> Any:
     """A uniform number below `bound` (uint64, from 1 to 2^32), and the counter to go on with."""
-    too_low = (_LOW_32 + _1) % bound
     while True:
         counter += _GAMMA
         product = (mix(counter) >> _32) * bound
-        if (product & _LOW_32) >= too_low:
+        low = product & _LOW_32
+        if low >= bound or low >= (_LOW_32 + _1) % bound:  # the first spares a division
             return product >> _32, counter
 
 

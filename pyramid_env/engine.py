@@ -394,7 +394,7 @@ def passes_left(position: Any, rules: Any) -> Any:
 @kernel
 def face_down_of(position: Any, rules: Any) -> Any:
     """The stock cards that a person at the table has not seen, as bits."""
-    if pass_of(position) != _0:
-        return _0
     stock = stock_of(position, rules)
-    return stock & (stock - _1) if rules["stock_playable"] else stock
+    if rules["stock_playable"]:
+        stock &= stock - _1
+    return stock if pass_of(position) == _0 else _0

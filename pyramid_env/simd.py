@@ -1,8 +1,8 @@
-"""Eight bytes at a time: vector instructions for the kernels' inner loops.
+"""Many entries at a time: vector instructions for the kernels' inner loops.
 
 The compiler unrolls loops of a short fixed length before it looks for vectors, and finds none
-afterwards. These functions say the instructions outright: an observation takes 14 ns through
-`widen_8`, and 21 ns in loops. They trust their callers: eight entries must lie there.
+afterwards. These functions say the instructions outright: what a game shows is written in 17 ns
+through them, and in 30 ns in loops. They trust their callers: the entries must lie there.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
 _N = 8
+_RUN = 32
 _BYTES = ir.VectorType(ir.IntType(8), _N)
 _BITS = ir.VectorType(ir.IntType(1), _N)
 _SHORTS = ir.VectorType(ir.IntType(16), _N)
 _WORD = ir.IntType(64)
+_WORDS = ir.VectorType(_WORD, _N)
 _BACKWARDS = ir.Constant(ir.VectorType(ir.IntType(32), _N), list(reversed(range(_N))))
 
 
@@ -43,6 +45,30 @@ def widen_8_backwards(target: Any, to: Any, source: Any, at: Any) -> None:
         target[int(to) + i] = source[int(at) - 1 - i]
 
 
+def widen_8_covered(target: Any, to: Any, source: Any, at: Any, covered: Any, cover: Any) -> None:
+    """Copy 8 entries from `source[at]` on (uint8) to `target[to]` on (int16).
+
+    Those whose bit in the lowest byte of `covered` (uint64) is 1 are written as `cover` (uint64).
+    """
+    for i in range(_N):
+        is_covered = (int(covered) >> i) & 1
+        target[int(to) + i] = cover if is_covered else source[int(at) + i]
+
+
+def count_8(target: Any, to: Any, words: Any, at: Any, chosen: Any) -> None:
+    """Write to `target[to]` on (int16) how many bits of `chosen` 8 words from `words[at]` on have.
+
+    All are uint64.
+    """
+    for i in range(_N):
+        target[int(to) + i] = (int(words[int(at) + i]) & int(chosen)).bit_count()
+
+
+def fill_32(target: Any, at: Any, value: Any) -> None:
+    """Write a number 32 times, to `target[at]` on (int8)."""
+    target[int(at) : int(at) + _RUN] = value
+
+
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
     data = context.make_array(array_type)(context, builder, array).data
     return builder.gep(data, [index])
@@ -55,6 +81,13 @@ def _load(builder: Any, pointer: Any, kind: Any) -> Any:
 def _store_widened(builder: Any, vector: Any, pointer: Any) -> None:
     pointer = builder.bitcast(pointer, _SHORTS.as_pointer())
     builder.store(builder.zext(vector, _SHORTS), pointer, align=2)
+
+
+def _splat(builder: Any, value: Any, vector: Any) -> Any:
+    """A vector that has a value everywhere."""
+    first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.IntType(32)(0))
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), [0] * vector.count)
+    return builder.shuffle_vector(first, first, zeros)
 
 
 def _emit_load_8(typing_context: Any, source: Any, at: Any) -> Any:
@@ -90,9 +123,54 @@ def _emit_widen_8_backwards(typing_context: Any, target: Any, to: Any, source: A
     return types.void(target, to, source, at), generate
 
 
+def _emit_widen_8_covered(
+    typing_context: Any, target: Any, to: Any, source: Any, at: Any, covered: Any, cover: Any
+) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        written = _pointer(context, builder, signature.args[0], *args[:2])
+        read = _pointer(context, builder, signature.args[2], *args[2:4])
+        bits = builder.bitcast(builder.trunc(args[4], ir.IntType(_N)), _BITS)
+        covers = _splat(builder, builder.trunc(args[5], ir.IntType(8)), _BYTES)
+        _store_widened(builder, builder.select(bits, covers, _load(builder, read, _BYTES)), written)
+        return context.get_dummy_value()
+
+    return types.void(target, to, source, at, types.uint64, types.uint64), generate
+
+
+def _emit_count_8(
+    typing_context: Any, target: Any, to: Any, words: Any, at: Any, chosen: Any
+) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        written = _pointer(context, builder, signature.args[0], *args[:2])
+        read = _pointer(context, builder, signature.args[2], *args[2:4])
+        shared = builder.and_(_load(builder, read, _WORDS), _splat(builder, args[4], _WORDS))
+        kind = ir.FunctionType(_WORDS, [_WORDS])
+        popcount = cgutils.get_or_insert_function(builder.module, kind, "llvm.ctpop.v8i64")
+        counts = builder.trunc(builder.call(popcount, [shared]), _SHORTS)
+        builder.store(counts, builder.bitcast(written, _SHORTS.as_pointer()), align=2)
+        return context.get_dummy_value()
+
+    return types.void(target, to, words, at, types.uint64), generate
+
+
+def _emit_fill_32(typing_context: Any, target: Any, at: Any, value: Any) -> Any:
+    run = ir.VectorType(ir.IntType(8), _RUN)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        written = _pointer(context, builder, signature.args[0], *args[:2])
+        pointer = builder.bitcast(written, run.as_pointer())
+        builder.store(_splat(builder, args[2], run), pointer, align=1)
+        return context.get_dummy_value()
+
+    return types.void(target, at, types.int8), generate
+
+
 _load_8: Any = intrinsic(_emit_load_8)
 _widen_8: Any = intrinsic(_emit_widen_8)
 _widen_8_backwards: Any = intrinsic(_emit_widen_8_backwards)
+_widen_8_covered: Any = intrinsic(_emit_widen_8_covered)
+_count_8: Any = intrinsic(_emit_count_8)
+_fill_32: Any = intrinsic(_emit_fill_32)
 
 overload(load_8, strict=False)(lambda source, at: lambda source, at: _load_8(source, at))
 overload(widen_8, strict=False)(
@@ -104,4 +182,19 @@ overload(widen_8_backwards, strict=False)(
     lambda target, to, source, at: (
         lambda target, to, source, at: _widen_8_backwards(target, to, source, at)
     )
+)
+overload(widen_8_covered, strict=False)(
+    lambda target, to, source, at, covered, cover: (
+        lambda target, to, source, at, covered, cover: _widen_8_covered(
+            target, to, source, at, covered, cover
+        )
+    )
+)
+overload(count_8, strict=False)(
+    lambda target, to, words, at, chosen: (
+        lambda target, to, words, at, chosen: _count_8(target, to, words, at, chosen)
+    )
+)
+overload(fill_32, strict=False)(
+    lambda target, at, value: lambda target, at, value: _fill_32(target, at, value)
 )

@@ -29,6 +29,7 @@ from pyramid_env.engine import (
 )
 from pyramid_env.jit import inline_kernel, kernel, popcount
 from pyramid_env.observation import LAYOUT_DTYPE, encode, lay_out, lift_cards
+from pyramid_env.simd import fill_32
 
 ILLEGAL_REWARD = -1.0
 
@@ -219,16 +220,18 @@ def step(
         else:
             _advance(state, actions[i], rules[0], settings[0], result)
             n_ended += state["is_over"]
-        is_shown = False
-        while not is_shown:
-            _show(i, size, state, rules[0], settings[0], all_observations, all_masks, result)
-            is_shown = not (state["is_over"] and settings[0]["same_step"])
-            if not is_shown:
+        _show(i, size, state, rules[0], settings[0], all_observations, all_masks, result)
+    if settings[0]["same_step"] and n_ended > 0:
+        for row in range(first, end):
+            i = np.uint64(row)
+            state, result = states[i], results[i]
+            if state["is_over"]:
                 for at in range(size):
                     final_observations[i, at] = observations[i, at]
                 final_results[i] = result
                 result["illegal_action"] = result["is_step"] = False
                 _begin_next(state, rules[0])
+                _show(i, size, state, rules[0], settings[0], all_observations, all_masks, result)
     return n_ended
 
 
@@ -320,8 +323,10 @@ def _show(
     n_actions = np.uint64(rules["n_actions"])
     start = row * n_actions
     means_nothing = state["is_over"] or state["n_legal"] == 0
-    for action in range(n_actions):
-        masks[start + np.uint64(action)] = means_nothing
+    last_run = start + n_actions - np.uint64(32)
+    for at in range(start, last_run, 32):
+        fill_32(masks, np.uint64(at), np.int8(means_nothing))
+    fill_32(masks, last_run, np.int8(means_nothing))
     if not means_nothing:
         for i in range(state["n_legal"]):
             masks[start + np.uint64(state["legal"][np.uint64(i)])] = 1

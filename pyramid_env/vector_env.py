@@ -222,7 +222,9 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
         self._add(infos, "action_mask", masks, rows)
         for key in ("pyramid_cards_removed", "passes_left"):
             self._add(infos, key, results[key], rows)
-        self._add(infos, "deal_number", results["deal_number"], rows & results["has_number"])
+        has_number = results["has_number"]
+        numbered = has_number if rows is self._everyone else rows & has_number
+        self._add(infos, "deal_number", results["deal_number"], numbered)
         return infos
 
     def _add(self, infos: dict[str, Any], key: str, values: Any, rows: Bools) -> None:
