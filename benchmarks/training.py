@@ -1,7 +1,8 @@
 """Time maskable PPO end to end on ours and other `VecEnv`s: see `training.py --help`.
 
 The same network trains on the native `PyramidVecEnv`, on SB3's `DummyVecEnv` of scalar
-environments, and on one that hands out the same arrays over and over and plays nothing.
+environments, and on one that hands out the same arrays over and over and plays nothing. Each is
+timed twice: with the updates, which are the same for all, and playing alone.
 """
 
 from __future__ import annotations
@@ -62,14 +63,25 @@ class IdleVecEnv(PyramidVecEnv):
         return self._said
 
 
+class Playing(MaskablePPO):
+    """Plays its rollouts and learns nothing from them."""
+
+    def train(self) -> None:
+        """No update."""
+
+
+ALGORITHMS = (MaskablePPO, Playing)
+
+
 def main() -> None:
     """Time all, then print and save the table."""
     arguments = read_arguments(Arguments)
     torch.set_num_threads(1)
     seconds = best_of(
         {
-            name: training(make_env, policy, arguments)
+            f"{name}, {algorithm.__name__}": training(algorithm, make_env, policy, arguments)
             for name, (make_env, policy) in cases(arguments.envs).items()
+            for algorithm in ALGORITHMS
         },
         arguments.rounds,
     )
@@ -91,7 +103,10 @@ def cases(n: int) -> dict[str, tuple[Callable[[], VecEnv], Any]]:
 
 
 def training(
-    make_env: Callable[[], VecEnv], policy: Any, arguments: Arguments
+    algorithm: type[MaskablePPO],
+    make_env: Callable[[], VecEnv],
+    policy: Any,
+    arguments: Arguments,
 ) -> Callable[[], float]:
     """A measure: CPU seconds a step of one rollout and its update."""
     embedding = {
@@ -99,7 +114,7 @@ def training(
         "features_extractor_kwargs": {"features_dim": 256},
         "net_arch": [256, 256],
     }
-    model = MaskablePPO(
+    model = algorithm(
         policy,
         make_env(),
         n_steps=arguments.rollout,
@@ -121,14 +136,22 @@ def training(
 
 def report(seconds: dict[str, float], arguments: Arguments) -> str:
     """The table, with what it says."""
-    ours = next(iter(seconds.values()))
     note = (
         f"MaskablePPO on `kawu`, {arguments.envs} environments, {arguments.rollout} steps a"
         f" rollout, {arguments.epochs} epochs, one torch thread. CPU time, the fastest of"
-        f" {arguments.rounds} rounds in turns."
+        f" {arguments.rounds} rounds in turns. *Rollouts alone* leaves the updates out: there the"
+        " network chooses, the environment plays, and SB3 stores what it showed."
     )
-    rows = [(name, f"{1 / s:,.0f}", f"{s / ours:.2f}") for name, s in seconds.items()]
-    return f"{note}\n\n{table(('environment', 'steps/s', '`PyramidVecEnv` is faster by'), rows)}"
+    ours, *_ = names = list(cases(arguments.envs))
+    rows = []
+    for name in names:
+        row = [name]
+        for algorithm in ALGORITHMS:
+            its, our = (seconds[f"{each}, {algorithm.__name__}"] for each in (name, ours))
+            row += [f"{1 / its:,.0f}", f"{its / our:.2f}"]
+        rows.append(row)
+    head = ("environment", "steps/s", "time over the first", "rollouts alone", "time over")
+    return f"{note}\n\n{table(head, rows)}"
 
 
 if __name__ == "__main__":
