@@ -48,8 +48,8 @@ class PPOConfig(RunConfig):
     """The view: fair, or thoughtful to train a privileged agent."""
 
     reward: Literal["cards", "win", "shaped"] = "shaped"
-    """What a move earns: goal cards removed, 1 for winning, or that and the solver's word as a
-    potential (`agents.training.shaping`)."""
+    """What a move earns: goal cards removed, 1 for winning, or -1 for throwing the win away, as the
+    exact solver sees it (`agents.training.shaping`)."""
 
     envs: int = 256
     """Games played side by side."""

@@ -1,9 +1,10 @@
-"""The solver's word as a potential: a win that is thrown away costs at the very move that does it.
+"""Games that last as long as they can be won: a lost win costs at the very move that loses it.
 
-Ng, Harada and Russell, "Policy Invariance under Reward Transformations", ICML 1999. The potential
-of a position is 1 where the solver finds that its deal, hidden cards included, can still be won.
-Which policy is best does not change by it, whatever the student can see; what changes is that it
-need not find out which of thirty moves lost.
+The solver's word as a potential (Ng, Harada and Russell, "Policy Invariance under Reward
+Transformations", ICML 1999): 1 where it finds that the deal, hidden cards included, can still be
+won. Which policy is best does not change by it, whatever the student can see; what changes is that
+it need not find out which of thirty moves lost. From there on nothing more can be earned, so the
+game ends; and deals that cannot be won are not begun.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ NODE_LIMIT = 1000
 
 
 class ShapedVecEnv(PyramidVecEnv):
-    """Games that earn 1 for winning, and the change of the potential at every move.
+    """Winnable games, up to the win or the move that throws it away.
 
-    `gamma` is the learner's discount. The statistics under `episode` are of the wins alone.
+    A move earns 1 for winning, and the change of the potential, which is 1 until the end and 0
+    after it; `gamma` is the learner's discount. The statistics under `episode` are of the wins
+    alone.
     """
 
     def __init__(
@@ -43,37 +46,51 @@ class ShapedVecEnv(PyramidVecEnv):
         self._gamma = gamma
         self._rules = compile_rules(self.games.rules)
         self._judge = new_judge(self.games.rules)
-        self._potentials = np.zeros(num_envs)
 
     def reset(self) -> NDArray[np.int16]:
         """As `PyramidVecEnv.reset`."""
         observations = super().reset()
-        self._potentials = self._potentials_now()
-        return observations
+        return self._deal_until_winnable(self._that_are_lost(), observations)
 
     def step_wait(self) -> VecEnvStepReturn:
-        """As `PyramidVecEnv.step_wait`; an ended game's potential is 0."""
+        """As `PyramidVecEnv.step_wait`; a game that cannot be won any more has ended."""
+        observations: Any
         observations, rewards, ended, infos = super().step_wait()
-        before, self._potentials = self._potentials, self._potentials_now()
-        after = np.where(ended, 0, self._potentials)
-        return observations, rewards + self._gamma * after - before, ended, infos
+        is_lost = self._that_are_lost()
+        thrown = is_lost & ~ended
+        for i in np.flatnonzero(thrown).tolist():
+            infos[i] = self._end(i, observations[i].copy(), truncated=False, is_success=False)
+        ended = ended | thrown
+        shaped = rewards + self._gamma * ~ended - 1
+        return self._deal_until_winnable(is_lost, observations), shaped, ended, infos
 
-    def set_state(self, state: dict[str, NDArray[Any]]) -> NDArray[np.int16]:
-        """As `PyramidVecEnv.set_state`."""
-        observations = super().set_state(state)
-        self._potentials = self._potentials_now()
-        return observations
+    def _that_are_lost(self) -> NDArray[np.bool_]:
+        return ~self._can_win(np.ones(self.num_envs, np.bool_))
 
-    def _potentials_now(self) -> NDArray[np.float64]:
-        potentials = np.empty(self.num_envs)
+    def _can_win(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which of the chosen games can be won; True for all others."""
+        found = np.ones(self.num_envs, np.bool_)
         games = self.games
-        _judge_all(games.positions, games.cards, self._rules, self._judge, potentials)
-        return potentials
+        _judge_all(rows, games.positions, games.cards, self._rules, self._judge, found)
+        return found
+
+    def _deal_until_winnable(
+        self, rows: NDArray[np.bool_], observations: NDArray[np.int16]
+    ) -> NDArray[np.int16]:
+        """Begin the chosen games anew, with the next of their deals that can be won."""
+        while rows.any():
+            observations, infos = self.games.reset(options={"reset_mask": rows})
+            self._masks = infos["action_mask"]
+            rows = ~self._can_win(rows)
+        return observations
 
 
 @kernel
-def _judge_all(positions: Any, cards: Any, rules_array: Any, judge: Any, potentials: Any) -> None:
+def _judge_all(
+    rows: Any, positions: Any, cards: Any, rules_array: Any, judge: Any, found: Any
+) -> None:
     for i in range(positions.size):
         row = np.uint64(i)
-        take_up(cards[row], judge)
-        potentials[row] = can_win(positions[row], NODE_LIMIT, rules_array, judge) == WON
+        if rows[row]:
+            take_up(cards[row], judge)
+            found[row] = can_win(positions[row], NODE_LIMIT, rules_array, judge) == WON

@@ -80,16 +80,23 @@ class PyramidVecEnv(VecEnv):
         self._lengths += 1
         ended = terminated | truncated
         info_list: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for i in np.flatnonzero(ended):
-            info_list[i] = {
-                "terminal_observation": infos["final_obs"][i],
-                "TimeLimit.truncated": bool(truncated[i]),
-                "is_success": bool(infos["final_info"]["is_success"][i]),
-                "episode": {"r": float(self._returns[i]), "l": int(self._lengths[i]), "t": 0.0},
-            }
-        self._returns[ended] = 0
-        self._lengths[ended] = 0
+        for i in np.flatnonzero(ended).tolist():
+            is_success = bool(infos["final_info"]["is_success"][i])
+            info_list[i] = self._end(i, infos["final_obs"][i], bool(truncated[i]), is_success)
         return observations, rewards, ended, info_list
+
+    def _end(
+        self, row: int, last: NDArray[np.int16], truncated: bool, is_success: bool
+    ) -> dict[str, Any]:
+        """What is told of an episode that has ended, and its sums begun anew."""
+        episode = {"r": float(self._returns[row]), "l": int(self._lengths[row]), "t": 0.0}
+        self._returns[row] = self._lengths[row] = 0
+        return {
+            "terminal_observation": last,
+            "TimeLimit.truncated": truncated,
+            "is_success": is_success,
+            "episode": episode,
+        }
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """Where the games stand, for `set_state`: arrays of one row a game."""
