@@ -70,7 +70,8 @@ class Playing(MaskablePPO):
         """No update."""
 
 
-ALGORITHMS = (MaskablePPO, Playing)
+ALGORITHMS = {"": MaskablePPO, ", rollouts alone": Playing}
+"""By what they add to the name of an environment."""
 
 
 def main() -> None:
@@ -79,9 +80,9 @@ def main() -> None:
     torch.set_num_threads(1)
     seconds = best_of(
         {
-            f"{name}, {algorithm.__name__}": training(algorithm, make_env, policy, arguments)
+            name + part: training(algorithm, make_env, policy, arguments)
             for name, (make_env, policy) in cases(arguments.envs).items()
-            for algorithm in ALGORITHMS
+            for part, algorithm in ALGORITHMS.items()
         },
         arguments.rounds,
     )
@@ -142,12 +143,12 @@ def report(seconds: dict[str, float], arguments: Arguments) -> str:
         f" {arguments.rounds} rounds in turns. *Rollouts alone* leaves the updates out: there the"
         " network chooses, the environment plays, and SB3 stores what it showed."
     )
-    ours, *_ = names = list(cases(arguments.envs))
+    ours, *others = list(seconds)[:: len(ALGORITHMS)]
     rows = []
-    for name in names:
+    for name in (ours, *others):
         row = [name]
-        for algorithm in ALGORITHMS:
-            its, our = (seconds[f"{each}, {algorithm.__name__}"] for each in (name, ours))
+        for part in ALGORITHMS:
+            its, our = seconds[name + part], seconds[ours + part]
             row += [f"{1 / its:,.0f}", f"{its / our:.2f}"]
         rows.append(row)
     head = ("environment", "steps/s", "time over the first", "rollouts alone", "time over")
