@@ -159,12 +159,14 @@ def test_seeds_of_one_agent_share_a_group() -> None:
 def test_the_shipped_policy_is_the_one_for_the_rules(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("kawu", "kawu-1"):
+    for name in ("kawu", "kawu-1", "classic"):
         shutil.copy(WEIGHTS / "kawu.safetensors", tmp_path / f"{name}.safetensors")
     monkeypatch.setattr("agents.registry.WEIGHTS", tmp_path)
     files = {name: shipped_policy(rules).stem for name, rules in PRESETS.items()}
     assert files["kawu-1"] == files["pyramid-only"] == "kawu-1"
-    assert {files[name] for name in files.keys() - {"kawu-1", "pyramid-only"}} == {"kawu"}
+    assert files["classic"] == "classic"
+    others = files.keys() - {"kawu-1", "pyramid-only", "classic"}
+    assert {files[name] for name in others} == {"kawu"}
     assert load_agent("learned", "classic").name == "learned"
     with pytest.raises(ValueError, match="places"):
         load_agent("learned", "reserve")

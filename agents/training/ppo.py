@@ -41,7 +41,7 @@ from pyramid_env.observation import Information
 class PPOConfig(RunConfig):
     """Train a policy by maskable PPO."""
 
-    steps: int = 20_000_000
+    steps: int = 2_000_000
     """Environment steps in all."""
 
     information: Information = "fair"
@@ -54,19 +54,19 @@ class PPOConfig(RunConfig):
     envs: int = 256
     """Games played side by side."""
 
-    rollout: int = 64
+    rollout: int = 32
     """Steps of each game between two updates."""
 
-    batch: int = 2048
+    batch: int = 512
     """Steps in one gradient step."""
 
-    epochs: int = 4
+    epochs: int = 2
     """Passes over each rollout."""
 
     learning_rate: float = 5e-4
     """Adam's step size at the start; it falls linearly to zero."""
 
-    gamma: float = 0.998
+    gamma: float = 1.0
     """Discount a step."""
 
     gae_lambda: float = 0.95
@@ -75,7 +75,7 @@ class PPOConfig(RunConfig):
     entropy: float = 0.01
     """Weight of the entropy bonus."""
 
-    eval_every: int = 1_000_000
+    eval_every: int = 200_000
     """Steps between two evaluations on held-out deals, each with a checkpoint."""
 
 
