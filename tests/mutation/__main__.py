@@ -11,6 +11,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,9 +38,10 @@ FILES = [
 PLANTED = "PYRAMID_ENV_PLANTED"
 """Tells the process that runs in the copy."""
 
-CAUGHT, SLOWER, SURVIVED = "caught", "other nodes, same answers", "survived"
-SECONDS_OF_CPU = 6
-"""Three times what the whole campaign takes: a fault that never comes to an end is caught."""
+CAUGHT, ENDLESS = "caught", "caught, as it took too long"
+SLOWER, SURVIVED = "other nodes, same answers", "survived"
+SECONDS_OF_CPU = 12
+"""More than three times what the whole campaign takes: a fault that never ends is caught."""
 
 SECONDS_OF_TESTS = 300
 
@@ -121,7 +123,7 @@ def run_planted() -> int:
         if job["out"]:
             with Path(job["out"]).open("a", encoding="utf-8") as file:
                 file.write(json.dumps({"result": result, **fields}) + "\n")
-        if result != CAUGHT:
+        if result not in (CAUGHT, ENDLESS):
             print(f"{mutant.number} {result}: {mutant}", flush=True)
         if i % 50 == 0:
             print(f"{i} of {len(job['mutants'])}: {dict(counts)}", flush=True)
@@ -136,7 +138,7 @@ def _try(number: int, nodes: int, times: int, tests: list[str]) -> str:
         _be_caught_or_not(number, nodes, times, tests)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
-    return {0: SURVIVED, 3: SLOWER}.get(code, CAUGHT)
+    return {0: SURVIVED, 3: SLOWER, -signal.SIGXCPU: ENDLESS}.get(code, CAUGHT)
 
 
 def _be_caught_or_not(number: int, nodes: int, times: int, tests: list[str]) -> None:
@@ -144,7 +146,7 @@ def _be_caught_or_not(number: int, nodes: int, times: int, tests: list[str]) -> 
     from tests.mutation.switch import turn_on
 
     seconds = SECONDS_OF_CPU * max(1, times) + SECONDS_OF_TESTS * len(tests)
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     turn_on(number)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from pyramid_env.rules import PRESETS, Rules
 from pyramid_env.solver import facts
 from tests.campaign import environments, solving
 from tests.campaign.environments import play_batch
-from tests.campaign.solving import play_solver
+from tests.campaign.solving import OBJECTIVES, play_solver
 from tests.campaign.words import play_position, play_words
+from tests.plain_search import crowded_games
 
 STEPS_A_BATCH = 3000
 N_ROUNDS = 8
@@ -58,10 +60,19 @@ def steps(n_rounds: int) -> Iterator[Any]:
     generator = np.random.default_rng(2026)
     for _ in range(400):
         yield lambda: play_position(generator)
+    yield lambda: check_few_ranks(400 * n_rounds // N_ROUNDS)
     yield check_sampling
     yield check_spaces
     yield check_positions
     yield check_tables
+
+
+def check_few_ranks(n_games: int) -> None:
+    """The solver's answers on small positions whose cards share their partners."""
+    for game, answers in islice(crowded_games(np.random.default_rng(2026), 2000), n_games):
+        for objective in OBJECTIVES:
+            solution = solving.solve(game, objective)
+            assert solution.value == getattr(answers, objective)
 
 
 def check_sampling() -> None:
