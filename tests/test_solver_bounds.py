@@ -179,6 +179,16 @@ def test_a_memo_answers_each_state_once_and_is_at_most_half_full() -> None:
     assert not entries(memo)
 
 
+def test_a_memo_tells_states_apart_that_share_the_pyramid_or_the_loose_cards() -> None:
+    for states in ([(i, 1) for i in range(1, 33)], [(1, i) for i in range(32)]):
+        memo = relaxation.new_memo(64)
+        for left, (pyramid, tally) in enumerate(states):
+            relaxation._store(np.uint64(pyramid), np.uint64(tally), np.int64(left), memo)
+        assert entries(memo) == {
+            (pyramid | left << N_SLOTS, tally) for left, (pyramid, tally) in enumerate(states)
+        }
+
+
 def test_cards_that_never_share_their_loose_partners_take_no_search() -> None:
     """Of each set of the six pairs of ranks: a card in the pyramid each, and those partners."""
     lows, mates = "A23456", "QJT987"
