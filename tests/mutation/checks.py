@@ -10,7 +10,9 @@ import numpy as np
 
 from pyramid_env import actions, engine
 from pyramid_env.actions import Move, action_table, sample_actions
+from pyramid_env.game import Game
 from pyramid_env.observation import observation_space
+from pyramid_env.pyramid import Place
 from pyramid_env.rules import PRESETS, Rules
 from pyramid_env.solver import facts
 from tests.campaign import environments, solving
@@ -64,6 +66,7 @@ def steps(n_rounds: int) -> Iterator[Any]:
     yield check_sampling
     yield check_spaces
     yield check_positions
+    yield check_places
     yield check_tables
 
 
@@ -98,6 +101,8 @@ def check_spaces() -> None:
     for rules in (*PRESETS.values(), Rules(reserve=3)):
         size = 24 - rules.reserve
         categories = [14] * (28 + rules.reserve + size) + [15] * size + [10] + [5] * 13
+        junk = [np.full(len(categories), 99) for _ in range(20)]
+        del junk  # memory that is handed out again says nothing right by chance
         assert observation_space(rules).nvec.tolist() == categories
 
 
@@ -116,6 +121,20 @@ def check_positions() -> None:
             assert bool(engine.is_position(position, compiled)) == (is_next_there and is_pass)
         for action in (compiled["draw_action"], compiled["recycle_action"]):
             assert engine.removed_by(action, np.uint64(2**52 - 1), compiled) == 0
+
+
+def check_places() -> None:
+    """A slot has its card until that is gone, and nobody can write into what is compiled."""
+    generator = np.random.default_rng(4)
+    for number in range(20):
+        game = Game(number)
+        while moves := list(game.legal_moves):
+            game.play(moves[generator.integers(len(moves))])
+            for slot, card in enumerate(game.deal.cards[:28]):
+                is_there = game.position >> slot & 1 == 1
+                assert game.card_at(Place(slot)) == (card if is_there else None)
+    for array in (engine.compile_rules(Rules()), facts.meeting_of(Rules())):
+        assert not array.flags.writeable
 
 
 def check_tables() -> None:
