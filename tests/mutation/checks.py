@@ -10,8 +10,14 @@ import numpy as np
 
 from pyramid_env import actions, engine
 from pyramid_env.actions import Move, action_table, sample_actions
+from pyramid_env.deals import Deal
 from pyramid_env.game import Game
-from pyramid_env.observation import observation_space
+from pyramid_env.observation import (
+    decode,
+    observation_space,
+    observe,
+    position_from_observation,
+)
 from pyramid_env.pyramid import Place
 from pyramid_env.rules import PRESETS, Rules
 from pyramid_env.solver import facts
@@ -65,6 +71,7 @@ def steps(n_rounds: int) -> Iterator[Any]:
     yield lambda: check_few_ranks(400 * n_rounds // N_ROUNDS)
     yield check_sampling
     yield check_spaces
+    yield check_decoding
     yield check_positions
     yield check_places
     yield check_tables
@@ -89,11 +96,8 @@ def check_sampling() -> None:
         for mask, uniform, action in zip(masks, uniforms, drawn, strict=True):
             legal = np.flatnonzero(mask)
             assert action == legal[int(uniform * len(legal))]
-    try:
-        sample_actions(np.zeros((2, 285), np.int8), generator)
-    except ValueError:
-        return
-    raise AssertionError("an empty mask was sampled from")
+    for wrong in (np.zeros((2, 285), np.int8), np.ones((2, 285), np.int64), np.ones(285, np.int8)):
+        assert refuses(lambda wrong=wrong: sample_actions(wrong, generator))
 
 
 def check_spaces() -> None:
@@ -104,6 +108,22 @@ def check_spaces() -> None:
         junk = [np.full(len(categories), 99) for _ in range(20)]
         del junk  # memory that is handed out again says nothing right by chance
         assert observation_space(rules).nvec.tolist() == categories
+
+
+def check_decoding() -> None:
+    """An observation leads back to what looks the same, also with the apex gone."""
+    generator = np.random.default_rng(4)
+    for rules in (Rules(goal="all"), Rules(goal="all", reserve=7)) * 30:
+        cards = int(generator.integers(2**51)) << 1
+        first = 28 + rules.reserve
+        drawn = int(generator.choice([*(i for i in range(first, 52) if cards >> i & 1), 52]))
+        deal = Deal.from_number(int(generator.integers(2**40)))
+        seen = observe(cards | drawn - first << 52, deal, rules, "thoughtful")
+        position, again = position_from_observation(seen, rules)
+        assert observe(position, again, rules, "thoughtful").tolist() == seen.tolist()
+        made_up = np.full(52, 99, np.uint8)
+        decode(seen, engine.compile_rules(rules)[0], made_up)
+        assert all(made_up[i] == 0 for i in range(52) if not position >> i & 1)
 
 
 def check_positions() -> None:
