@@ -41,7 +41,7 @@ PLANTED = "PYRAMID_ENV_PLANTED"
 CAUGHT, ENDLESS = "caught", "caught, as it took too long"
 SLOWER, SURVIVED = "other nodes, same answers", "survived"
 SECONDS_OF_CPU = 12
-"""More than three times what the whole campaign takes: a fault that never ends is caught."""
+"""About three times what the whole campaign takes: a fault that never ends is caught."""
 
 SECONDS_OF_TESTS = 60
 
