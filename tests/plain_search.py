@@ -12,6 +12,7 @@ import numpy as np
 
 from pyramid_env import engine
 from pyramid_env.actions import Move
+from pyramid_env.cards import KING, N_CARDS, N_RANKS, Card
 from pyramid_env.deals import Deal
 from pyramid_env.engine import (
     MAX_LEGAL,
@@ -23,10 +24,13 @@ from pyramid_env.engine import (
 )
 from pyramid_env.game import Game
 from pyramid_env.jit import kernel
+from pyramid_env.pyramid import N_ROWS, N_SLOTS, Slot, lies_above
 from pyramid_env.rules import PRESETS, Rules
 from pyramid_env.solver.facts import FACTS_DTYPE, fill_facts
 
-SAMPLES = [*PRESETS, "random rules"]
+_WEIGHTS = np.repeat(np.arange(N_ROWS, 0, -1), np.arange(1, N_ROWS + 1))
+_NEAR_THE_TOP = _WEIGHTS / _WEIGHTS.sum()
+SAMPLES = [*PRESETS, "random rules", "few ranks"]
 
 
 class Answers(NamedTuple):
@@ -141,12 +145,61 @@ def late_games(
             n_played += 1
 
 
+def crowded_games(
+    generator: np.random.Generator, limit: int = 100_000
+) -> Iterator[tuple[Game, Answers]]:
+    """Small positions of few ranks, each of other rules, and the answers.
+
+    No moves have led to them. Most cards have several partners and share them with others, as
+    seldom at the end of a random game. Positions that are already over are left out.
+    """
+    while True:
+        rules = random_rules(generator)
+        position = _small_position(rules, generator)
+        kept = [bit for bit in range(N_CARDS) if position >> bit & 1]
+        lows = generator.choice(6, int(generator.integers(1, 4)), replace=False) + 1
+        ranks = [*lows, *(KING - lows), *[KING] * int(generator.random() < 0.3)]
+        crowd = generator.permutation(
+            [N_RANKS * suit + rank - 1 for rank in ranks for suit in range(4)]
+        )
+        if len(kept) > len(crowd):
+            continue
+        others = iter(generator.permutation(list(set(range(N_CARDS)) - {*crowd[: len(kept)]})))
+        cards = dict(zip(kept, crowd, strict=False))
+        deal = Deal(
+            tuple(Card(int(cards[i] if i in cards else next(others))) for i in range(N_CARDS))
+        )
+        game = Game(deal, rules, position)
+        answers = None if game.is_over else plain_answers(game, limit)
+        if answers is not None:
+            yield game, answers
+
+
+def _small_position(rules: Rules, generator: np.random.Generator) -> int:
+    """A few cards of the pyramid with all above them, and some of the reserve and the stock."""
+    position = 0
+    for slot in generator.choice(N_SLOTS, int(generator.integers(1, 4)), p=_NEAR_THE_TOP):
+        position |= 1 << int(slot)
+        position |= sum(1 << i for i in range(N_SLOTS) if lies_above(Slot(i), Slot(int(slot))))
+    first_stock = N_SLOTS + rules.reserve
+    for bit in range(N_SLOTS, first_stock):
+        position |= int(generator.random() < 0.4) << bit
+    size = rules.stock_size
+    stock = sorted(generator.choice(size, int(generator.integers(0, 9)), replace=False).tolist())
+    position |= sum(1 << first_stock + i for i in stock)
+    drawn = int(generator.choice([*stock, size]))
+    passed = int(generator.integers(rules.passes or 2))
+    return position | drawn << 52 | passed << 57
+
+
 def sample(name: str, n_games: int, limit: int) -> Iterator[tuple[Game, Answers]]:
     """Late games of a preset, or each of other rules, with what the plain search says."""
     generator = np.random.default_rng(7)
     if name in PRESETS:
         games = late_games(PRESETS[name], generator, limit)
         yield from islice(games, n_games)
+    elif name == "few ranks":
+        yield from islice(crowded_games(generator, limit), 4 * n_games)
     else:
         for _ in range(2 * n_games):
             yield next(late_games(random_rules(generator), generator, limit))

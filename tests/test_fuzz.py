@@ -91,6 +91,10 @@ FOUND = {
         "sweep_parquet",
         (sweep("parquet") / "chunk-0000000000.parquet").read_bytes()[:4] + b"\xff" * 900 + b"PAR1",
     ),
+    "a chunk whose words are no text": (
+        "sweep_parquet",
+        (sweep("parquet") / "chunk-0000000000.parquet").read_bytes().replace(b"PROV", b"P\xffOV"),
+    ),
     "a policy cut short": ("policy_file", policy()[:-9]),
     "a saved game of a number too large": (
         "saved_game",

@@ -18,6 +18,7 @@ from pyramid_env.rules import Rules
 from pyramid_env.solver import bounds, relaxation
 
 ALL_CARDS = int(engine.ALL_CARDS)
+DRAW_3 = Rules(draw=3, stock_playable=False)
 
 
 # The relaxed game
@@ -25,14 +26,16 @@ ALL_CARDS = int(engine.ALL_CARDS)
 
 def relaxed_left(game: Game, win_only: bool, memo_size: int = 2**14) -> int:
     memo = relaxation.new_memo(memo_size)
-    facts, rules = facts_of(game), compile_rules(game.rules)[0]
-    while True:
-        left = relaxation.fewest_left(
-            np.uint64(game.position), win_only, facts["partners"], facts, rules, memo
-        )
-        if left != relaxation.MEMO_FULL:
-            return int(left)
+    while (left := relaxed_left_with(memo, game, win_only)) == relaxation.MEMO_FULL:
         memo = relaxation.grown(memo)
+    return left
+
+
+def relaxed_left_with(memo: relaxation.Memo, game: Game, win_only: bool = False) -> int:
+    facts, rules = facts_of(game), compile_rules(game.rules)[0]
+    position = np.uint64(game.position)
+    left = relaxation.fewest_left(position, win_only, facts["partners"], facts, rules, memo)
+    return int(left)
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -139,11 +142,63 @@ def test_the_relaxed_game_is_solved_as_it_stands() -> None:
     assert 20 < n_buried < 130
 
 
+def hard_game() -> Game:
+    """One whose relaxed game has hundreds of states."""
+    return Game(2**33 + 12)
+
+
+def entries(memo: relaxation.Memo) -> set[tuple[int, int]]:
+    """What a memo has stored."""
+    return {(pyramid, tally) for pyramid, tally in memo.states.tolist() if pyramid}
+
+
 def test_a_memo_grows_without_losing_anything() -> None:
-    game = Game(5, "kawu-1")
-    for _ in range(24):
-        game.play("draw")
+    game = hard_game()
     assert relaxed_left(game, False, memo_size=2) == relaxed_left(game, False)
+    memo = relaxation.new_memo(2**14)
+    relaxed_left_with(memo, game)
+    larger = relaxation.grown(memo)
+    assert larger.states.size == 4 * memo.states.size
+    assert entries(larger) == entries(memo)
+    assert larger.n_stored[0] == memo.n_stored[0]
+
+
+def test_a_memo_answers_each_state_once_and_is_at_most_half_full() -> None:
+    game = hard_game()
+    memo = relaxation.new_memo(2)
+    assert memo.children.size == N_SLOTS + 1
+    while (left := relaxed_left_with(memo, game)) == relaxation.MEMO_FULL:
+        assert 2 * memo.n_stored[0] <= memo.states.size
+        memo = relaxation.grown(memo)
+    n_stored = int(memo.n_stored[0])
+    assert 200 < n_stored == len(entries(memo)) <= memo.states.size // 2
+    assert relaxed_left_with(memo, game) == left
+    assert memo.n_stored[0] == n_stored
+    relaxation.forget(memo)
+    assert memo.n_stored[0] == 0
+    assert not entries(memo)
+
+
+def test_a_memo_tells_states_apart_that_share_the_pyramid_or_the_loose_cards() -> None:
+    for states in ([(i, 1) for i in range(1, 33)], [(1, i) for i in range(32)]):
+        memo = relaxation.new_memo(64)
+        for left, (pyramid, tally) in enumerate(states):
+            relaxation._store(np.uint64(pyramid), np.uint64(tally), np.int64(left), memo)
+        assert entries(memo) == {
+            (pyramid | left << N_SLOTS, tally) for left, (pyramid, tally) in enumerate(states)
+        }
+
+
+def test_cards_that_never_share_their_loose_partners_take_no_search() -> None:
+    """Of each set of the six pairs of ranks: a card in the pyramid each, and those partners."""
+    lows, mates = "A23456", "QJT987"
+    table = {f"G{i + 1}": f"{low}S" for i, low in enumerate(lows)}
+    for chosen in range(2**6):
+        stock = [f"{mate}H" for i, mate in enumerate(mates) if chosen >> i & 1]
+        memo = relaxation.new_memo()
+        assert relaxed_left_with(memo, game_at(table, " ".join(stock))) == 6 - len(stock)
+        # What is left when they are gone is one state, and none where nothing is left.
+        assert memo.n_stored[0] == (len(stock) < 6)
 
 
 def removed_before_recycling(game: Game) -> int:
@@ -218,12 +273,19 @@ def test_no_line_is_shorter_than_the_bound_on_thousands_of_positions(name: str) 
     [
         ({"A1": "KS"}, "", "", Rules(), 1),
         ({"A1": "6S"}, "2C 3C 7H", "", Rules(), 3),  # two draws, one removal
-        ({"A1": "6S"}, "2C 3C 7H", "", Rules(draw=3, stock_playable=False), 2),
-        ({"A1": "6S"}, "2C 3C 4C 7H", "", Rules(draw=3, stock_playable=False), 3),
+        ({"A1": "6S"}, "2C 3C 7H", "", DRAW_3, 2),
+        ({"A1": "6S"}, "2C 3C 4C 7H", "", DRAW_3, 3),
         ({"A1": "6S"}, "2C", "7H 3C", Rules(), 3),  # draw, recycle, remove
         ({"A1": "6S"}, "2C", "7H 3C", Rules(passes=1), int(bounds.OUT_OF_REACH)),
         ({"A1": "6S"}, "3C", "4C 5C 7H 2D", Rules(passes=2, draw=3, stock_playable=False), 4),
+        ({"A1": "AS"}, "2C 3C QH", "", Rules(), 3),
+        ({"A1": "6S"}, "2C", "4C 7H 3C", Rules(), 4),  # draw, recycle, draw, remove
+        ({"A1": "6S"}, "2C", "3C", Rules(), int(bounds.OUT_OF_REACH)),  # no seven is left
+        ({"A1": "6S"}, "2C 3C 7H", "", Rules(draw=3), 1),  # what such draws cost is not counted
         ({"F6": "6S", "G7": "6H"}, "7H 2C", "7S", Rules(), 2),
+        ({"F6": "6S", "G7": "6H"}, "7H 2C 7S 3C", "", Rules(), 3),  # remove, draw, remove
+        ({"F6": "6S", "G7": "6H"}, "7H 2C", "7S 3C", Rules(), 4),  # remove, draw, recycle, remove
+        ({"A1": "6S", "G1": "7H", "G2": "7D"}, "6H", "", DRAW_3, 3),
         ({"A1": "6S", "G7": "7D"}, "2C 3C 7H", "", Rules(), 1),
         ({}, "6S 7H", "", Rules(goal="all"), 2),  # one of the two is drawn
         ({}, "6S 7H 6H 7S", "", Rules(goal="all", draw=2, stock_playable=False), 4),

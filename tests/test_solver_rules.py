@@ -1,5 +1,7 @@
 """Each rule by which the solver leaves out moves, held against the plain search without it."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from plain_search import SAMPLES, Answers, after, facts_of, plain_answers, sample
@@ -22,15 +24,30 @@ from pyramid_env.solver.moves import (
 
 QUESTIONS = {WIN: "win", CARDS: "cards", MOVES: "moves"}
 DRAW_3 = Rules(passes=2, draw=3, stock_playable=False)
+ALL_ONES = np.uint64(2**64 - 1)
 
 
-def tried(game: Game, question: int) -> list[Move]:
-    """The moves that a search tries, with no pair excluded."""
-    actions, removed = np.empty(MAX_LEGAL, np.int16), np.empty(MAX_LEGAL, np.uint64)
+def partners_of(game: Game, excluded: tuple[str, str] | None) -> Any:
+    """The cards that each may go with, where two (by their place in a deal) may not go together."""
+    partners = facts_of(game)["partners"].copy()
+    if excluded:
+        a, b = (int(Slot(parse_place(name))) for name in excluded)
+        partners[a] &= ~np.uint64(1 << b)
+        partners[b] &= ~np.uint64(1 << a)
+    return partners
+
+
+def tried(game: Game, question: int, excluded: tuple[str, str] | None = None) -> list[Move]:
+    """The moves that a search tries, with at most one pair excluded."""
+    # What lies before the arrays is none of theirs.
+    actions = np.full(1 + MAX_LEGAL, -7, np.int16)[1:]
+    removed = np.full(1 + MAX_LEGAL, ALL_ONES, np.uint64)[1:]
     facts, rules = facts_of(game), compile_rules(game.rules)[0]
+    partners = partners_of(game, excluded)
     count = moves_to_try(
-        np.uint64(game.position), question, facts["partners"], facts, rules, actions, removed
+        np.uint64(game.position), question, partners, facts, rules, actions, removed
     )
+    assert (actions.base[0], removed.base[0]) == (-7, ALL_ONES)
     for action, cards in zip(actions[:count], removed, strict=False):
         assert engine.removed_by(action, np.uint64(game.position), rules) == cards
     return [action_table(game.rules)[int(action)] for action in actions[:count]]
@@ -68,6 +85,21 @@ def test_a_move_that_is_tried_is_as_good_as_any_on_thousands_of_positions(name: 
         assert_some_tried_move_is_best(game, answers)
 
 
+def test_removals_that_spare_the_pyramid_come_first_and_the_turn_last() -> None:
+    table = {"E1": "6S", "E2": "7S", "E3": "5S", "E5": "2S"}
+    game = game_at(table, "6H 9C", "8H 7H")
+    order = [["W+S"], ["E1+W", "E2+S"], ["E1+E2"], ["draw"]]
+    moves = [str(move) for move in tried(game, CARDS)]
+    assert [sorted(moves[:1]), sorted(moves[1:3]), moves[3:4], moves[4:]] == order
+
+
+def test_a_pair_that_is_excluded_is_not_tried() -> None:
+    game = game_at({"G1": "6S", "G3": "7S", "G5": "7H"}, "2C 3C")
+    pairs = {Move.parse("G1+G3"), Move.parse("G1+G5")}
+    assert set(tried(game, CARDS)) == {*pairs, Move.parse("draw")}
+    assert set(tried(game, CARDS, ("G1", "G5"))) == {Move.parse("G1+G3")}
+
+
 def test_kings_go_at_once_except_where_that_shifts_draws_or_costs_moves() -> None:
     table = {"A1": "6S", "G7": "KS", "R1": "KH"}
     for goal in ("pyramid", "all"):
@@ -78,6 +110,9 @@ def test_kings_go_at_once_except_where_that_shifts_draws_or_costs_moves() -> Non
     for rules in (Rules(reserve=1), Rules(reserve=1, draw=3)):
         assert tried(game_at(only_reserve, "2C", rules=rules), WIN) == [Move.parse("R1")]
         assert tried(game_at(only_reserve, "2C", rules=rules), MOVES) == [Move.parse("draw")]
+
+    has_to_go = game_at(only_reserve, "2C", rules=Rules(goal="all", reserve=1))
+    assert tried(has_to_go, MOVES) == [Move.parse("R1")]
 
     for stock, waste, king in (("KC 2C", "", "S"), ("2C", "KC", "W")):
         for question in (WIN, CARDS):
@@ -222,11 +257,7 @@ def test_a_pair_of_the_stock_may_not_be_excluded_where_three_are_drawn() -> None
 def stuck(game: Game, question: int, excluded: tuple[str, str] | None = None) -> int:
     """The stuck cards, as bits, when two cards (by their place in a deal) may not go together."""
     facts, rules = facts_of(game), compile_rules(game.rules)[0]
-    partners = facts["partners"].copy()
-    if excluded:
-        a, b = (int(Slot(parse_place(name))) for name in excluded)
-        partners[a] &= ~np.uint64(1 << b)
-        partners[b] &= ~np.uint64(1 << a)
+    partners = partners_of(game, excluded)
     return int(stuck_cards(np.uint64(game.position), question, partners, facts, rules))
 
 

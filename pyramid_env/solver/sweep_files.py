@@ -295,9 +295,10 @@ def _read_parquet(path: Path) -> Answers:
     content = io.BytesIO(path.read_bytes())
     try:
         table = parquet.ParquetFile(content).read(COLUMNS)
+        columns = [
+            column.fill_null(NONE).to_numpy() if column.null_count else column.to_numpy()
+            for column in table.columns
+        ]
     except (pyarrow.ArrowException, OSError) as error:  # the disk has been read by now
         raise ValueError(reason_of(error)) from None
-    return Answers.from_columns(
-        column.fill_null(NONE).to_numpy() if column.null_count else column.to_numpy()
-        for column in table.columns
-    )
+    return Answers.from_columns(columns)

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from pyramid_env import actions, engine
 from pyramid_env.actions import Move, action_table, sample_actions
-from pyramid_env.observation import observation_space
+from pyramid_env.deals import Deal
+from pyramid_env.game import Game
+from pyramid_env.observation import (
+    decode,
+    observation_space,
+    observe,
+    position_from_observation,
+)
+from pyramid_env.pyramid import Place
 from pyramid_env.rules import PRESETS, Rules
 from pyramid_env.solver import facts
 from tests.campaign import environments, solving
 from tests.campaign.environments import play_batch
-from tests.campaign.solving import play_solver
+from tests.campaign.solving import OBJECTIVES, play_solver
 from tests.campaign.words import play_position, play_words
+from tests.plain_search import crowded_games
 
 STEPS_A_BATCH = 3000
 N_ROUNDS = 8
@@ -58,10 +68,21 @@ def steps(n_rounds: int) -> Iterator[Any]:
     generator = np.random.default_rng(2026)
     for _ in range(400):
         yield lambda: play_position(generator)
+    yield lambda: check_few_ranks(400 * n_rounds // N_ROUNDS)
     yield check_sampling
     yield check_spaces
+    yield check_decoding
     yield check_positions
+    yield check_places
     yield check_tables
+
+
+def check_few_ranks(n_games: int) -> None:
+    """The solver's answers on small positions whose cards share their partners."""
+    for game, answers in islice(crowded_games(np.random.default_rng(2026), 2000), n_games):
+        for objective in OBJECTIVES:
+            solution = solving.solve(game, objective)
+            assert solution.value == getattr(answers, objective)
 
 
 def check_sampling() -> None:
@@ -75,11 +96,8 @@ def check_sampling() -> None:
         for mask, uniform, action in zip(masks, uniforms, drawn, strict=True):
             legal = np.flatnonzero(mask)
             assert action == legal[int(uniform * len(legal))]
-    try:
-        sample_actions(np.zeros((2, 285), np.int8), generator)
-    except ValueError:
-        return
-    raise AssertionError("an empty mask was sampled from")
+    for wrong in (np.zeros((2, 285), np.int8), np.ones((2, 285), np.int64), np.ones(285, np.int8)):
+        assert refuses(lambda wrong=wrong: sample_actions(wrong, generator))
 
 
 def check_spaces() -> None:
@@ -87,7 +105,25 @@ def check_spaces() -> None:
     for rules in (*PRESETS.values(), Rules(reserve=3)):
         size = 24 - rules.reserve
         categories = [14] * (28 + rules.reserve + size) + [15] * size + [10] + [5] * 13
+        junk = [np.full(len(categories), 99) for _ in range(20)]
+        del junk  # memory that is handed out again says nothing right by chance
         assert observation_space(rules).nvec.tolist() == categories
+
+
+def check_decoding() -> None:
+    """An observation leads back to what looks the same, also with the apex gone."""
+    generator = np.random.default_rng(4)
+    for rules in (Rules(goal="all"), Rules(goal="all", reserve=7)) * 30:
+        cards = int(generator.integers(2**51)) << 1
+        first = 28 + rules.reserve
+        drawn = int(generator.choice([*(i for i in range(first, 52) if cards >> i & 1), 52]))
+        deal = Deal.from_number(int(generator.integers(2**40)))
+        seen = observe(cards | drawn - first << 52, deal, rules, "thoughtful")
+        position, again = position_from_observation(seen, rules)
+        assert observe(position, again, rules, "thoughtful").tolist() == seen.tolist()
+        made_up = np.full(52, 99, np.uint8)
+        decode(seen, engine.compile_rules(rules)[0], made_up)
+        assert all(made_up[i] == 0 for i in range(52) if not position >> i & 1)
 
 
 def check_positions() -> None:
@@ -105,6 +141,20 @@ def check_positions() -> None:
             assert bool(engine.is_position(position, compiled)) == (is_next_there and is_pass)
         for action in (compiled["draw_action"], compiled["recycle_action"]):
             assert engine.removed_by(action, np.uint64(2**52 - 1), compiled) == 0
+
+
+def check_places() -> None:
+    """A slot has its card until that is gone, and nobody can write into what is compiled."""
+    generator = np.random.default_rng(4)
+    for number in range(20):
+        game = Game(number)
+        while moves := list(game.legal_moves):
+            game.play(moves[generator.integers(len(moves))])
+            for slot, card in enumerate(game.deal.cards[:28]):
+                is_there = game.position >> slot & 1 == 1
+                assert game.card_at(Place(slot)) == (card if is_there else None)
+    for array in (engine.compile_rules(Rules()), facts.meeting_of(Rules())):
+        assert not array.flags.writeable
 
 
 def check_tables() -> None:
