@@ -62,6 +62,8 @@ PARSED = {
     "python -m pyramid_env sweep": "hours, or a cluster; the first of them stands in REDUCED",
     "python evaluate.py --agents random greedy search solver": PUBLISHED,
     "python evaluate.py --rules kawu-1": PUBLISHED,
+    "python evaluate.py --rules kawu --agents distill@1": "plays with what hours of training left",
+    "python evaluate.py report results/seeds": "reports on that",
     "python train.py distill --out runs/kawu": PUBLISHED,
     "python train.py distill --seed 1": PUBLISHED,
     "python train.py expert-iteration": "an hour; tests/test_train.py runs it",
