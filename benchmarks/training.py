@@ -143,12 +143,12 @@ def report(seconds: dict[str, float], arguments: Arguments) -> str:
         f" {arguments.rounds} rounds in turns. *Rollouts alone* leaves the updates out: there the"
         " network chooses, the environment plays, and SB3 stores what it showed."
     )
-    ours, *others = list(seconds)[:: len(ALGORITHMS)]
+    names = list(seconds)[:: len(ALGORITHMS)]
     rows = []
-    for name in (ours, *others):
+    for name in names:
         row = [name]
         for part in ALGORITHMS:
-            its, our = seconds[name + part], seconds[ours + part]
+            its, our = seconds[name + part], seconds[names[0] + part]
             row += [f"{1 / its:,.0f}", f"{its / our:.2f}"]
         rows.append(row)
     head = ("environment", "steps/s", "time over the first", "rollouts alone", "time over")

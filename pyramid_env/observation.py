@@ -29,7 +29,7 @@ from pyramid_env.engine import (
 from pyramid_env.jit import highest, inline_kernel, kernel, popcount
 from pyramid_env.pyramid import N_SLOTS
 from pyramid_env.rules import MAX_STOCK, Rules
-from pyramid_env.simd import count_8, widen_8, widen_8_backwards, widen_8_covered
+from pyramid_env.simd import count_8, widen_8, widen_8_backwards
 
 Information = Literal["fair", "thoughtful"]
 
@@ -184,7 +184,7 @@ def encode(
     face_up, stock = layout["face_up"], layout["stock"]
     for i in range(0, _FACE_UP_SIZE, 8):
         at = np.uint64(i)
-        widen_8(observations, start + at, face_up, at, position >> at)
+        widen_8(observations, start + at, face_up, at, position >> at, _0)
 
     waste = start + rules["first_stock"]
     meeting = np.uint64(MAX_STOCK) + popcount(waste_of(position, rules))
@@ -195,13 +195,13 @@ def encode(
     at = start + np.uint64(N_CARDS)
     end = at + np.uint64(N_CARDS) - rules["first_stock"]
     face_down = _0 if thoughtful else face_down_of(position, rules)
-    covered = (_1 << popcount(face_down)) - _1
+    hidden = (_1 << popcount(face_down)) - _1
     if rules["stock_playable"]:
-        covered <<= _1  # the top is face up
+        hidden <<= _1  # the top is face up
     for i in range(0, MAX_STOCK, 8):
         depth = np.uint64(i)
-        source = meeting + depth
-        widen_8_covered(observations, at + depth, stock, source, covered >> depth, _FACE_DOWN)
+        source, seen = meeting + depth, ~hidden >> depth
+        widen_8(observations, at + depth, stock, source, seen, _FACE_DOWN)
     count_8(observations, end + _1, rank_bits, _1, face_down)
     count_8(observations, end + _LAST_8_RANKS, rank_bits, _LAST_8_RANKS, face_down)
     left = passes_left(position, rules)

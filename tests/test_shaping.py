@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from agents.training.shaping import ShapedVecEnv
 from pyramid_env import solve
@@ -19,6 +20,10 @@ def games_of(env: ShapedVecEnv, preset: str) -> list[Game]:
     ]
 
 
+def random_actions(env: ShapedVecEnv, generator: np.random.Generator) -> NDArray[np.int64]:
+    return np.array([generator.choice(np.flatnonzero(mask)) for mask in env.action_masks()])
+
+
 @pytest.mark.parametrize("preset", ["kawu", "kawu-1"])
 def test_a_game_ends_when_it_is_won_or_cannot_be_any_more(preset: str) -> None:
     env = ShapedVecEnv(30, preset, gamma=0.9)
@@ -29,8 +34,7 @@ def test_a_game_ends_when_it_is_won_or_cannot_be_any_more(preset: str) -> None:
     for _ in range(25):
         games = games_of(env, preset)
         assert all(solve(game, "win").value for game in games)
-        masks = env.action_masks()
-        actions = np.array([generator.choice(np.flatnonzero(mask)) for mask in masks])
+        actions = random_actions(env, generator)
         env.step_async(actions)
         observations, rewards, ended, infos = env.step_wait()
         for row, game in enumerate(games):
@@ -65,11 +69,11 @@ def test_the_last_that_is_shown_of_a_lost_game_is_the_lost_position() -> None:
     generator = np.random.default_rng(1)
     for _ in range(10):
         games = games_of(env, "kawu")
-        actions = [int(generator.choice(game.legal_actions())) for game in games]
-        env.step_async(np.array(actions))
+        actions = random_actions(env, generator)
+        env.step_async(actions)
         _, _, ended, infos = env.step_wait()
         for row in np.flatnonzero(ended):
-            games[row].play(actions[row])
+            games[row].play(int(actions[row]))
             last = infos[row]["terminal_observation"]
             pyramid = games[row].position & (2**28 - 1)
             assert (last[:28] > 0).tolist() == [bool(pyramid >> slot & 1) for slot in range(28)]
@@ -84,8 +88,7 @@ def test_a_checkpoint_goes_on_with_the_same_games() -> None:
         if step == 10:
             envs[1].reset()
             envs[1].set_state(envs[0].get_state())
-        masks = envs[0].action_masks()
-        actions = np.array([generator.choice(np.flatnonzero(mask)) for mask in masks])
+        actions = random_actions(envs[0], generator)
         said = []
         for env in envs[: 1 + (step >= 10)]:
             env.step_async(actions)

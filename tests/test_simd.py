@@ -17,18 +17,13 @@ def loaded(source: Any, at: Any) -> Any:
 
 
 @kernel
-def widened(target: Any, source: Any, at: Any, chosen: Any) -> None:
-    simd.widen_8(target, np.uint64(2), source, at, chosen)
+def widened(target: Any, source: Any, at: Any, chosen: Any, other: Any) -> None:
+    simd.widen_8(target, np.uint64(2), source, at, chosen, other)
 
 
 @kernel
 def widened_backwards(target: Any, source: Any, at: Any) -> None:
     simd.widen_8_backwards(target, np.uint64(2), source, at)
-
-
-@kernel
-def widened_covered(target: Any, source: Any, at: Any, covered: Any, cover: Any) -> None:
-    simd.widen_8_covered(target, np.uint64(2), source, at, covered, cover)
 
 
 @kernel
@@ -49,12 +44,13 @@ def test_eight_bytes_are_loaded_from_anywhere(at: int) -> None:
         assert int(simd.load_8(source, np.uint64(at))) == expected
 
 
+@pytest.mark.parametrize("other", [0, 77])
 @pytest.mark.parametrize("chosen", [0, 1, 0b10110010, 255, 256 + 128])
-def test_chosen_bytes_are_widened_and_nothing_else_is_written(chosen: int) -> None:
-    expected = [BYTES[3 + i] if chosen >> i & 1 else 0 for i in range(8)]
+def test_chosen_bytes_are_widened_and_nothing_else_is_written(chosen: int, other: int) -> None:
+    expected = [BYTES[3 + i] if chosen >> i & 1 else other for i in range(8)]
     for run in (widened, lambda target, *rest: simd.widen_8(target, np.uint64(2), *rest)):
         target = np.full(12, -7, np.int16)
-        run(target, BYTES, np.uint64(3), np.uint64(chosen))
+        run(target, BYTES, np.uint64(3), np.uint64(chosen), np.uint64(other))
         assert target.tolist() == [-7, -7, *expected, -7, -7]
 
 
@@ -66,18 +62,6 @@ def test_bytes_are_widened_backwards_from_before_a_place() -> None:
         target = np.full(12, -7, np.int16)
         run(target, BYTES, np.uint64(20))
         assert target.tolist() == [-7, -7, *range(20, 12, -1), -7, -7]
-
-
-@pytest.mark.parametrize("covered", [0, 1, 0b10110010, 255, 256 + 128])
-def test_covered_bytes_are_written_as_the_cover(covered: int) -> None:
-    expected = [77 if covered >> i & 1 else BYTES[3 + i] for i in range(8)]
-    for run in (
-        widened_covered,
-        lambda target, *rest: simd.widen_8_covered(target, np.uint64(2), *rest),
-    ):
-        target = np.full(12, -7, np.int16)
-        run(target, BYTES, np.uint64(3), np.uint64(covered), np.uint64(77))
-        assert target.tolist() == [-7, -7, *expected, -7, -7]
 
 
 @pytest.mark.parametrize("chosen", [0, 1, 2**64 - 1, 0xF0F0_0000_0000_0001])

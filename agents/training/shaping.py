@@ -46,17 +46,18 @@ class ShapedVecEnv(PyramidVecEnv):
         self._gamma = gamma
         self._rules = compile_rules(self.games.rules)
         self._judge = new_judge(self.games.rules)
+        self._all = np.ones(num_envs, np.bool_)
 
     def reset(self) -> NDArray[np.int16]:
         """As `PyramidVecEnv.reset`."""
         observations = super().reset()
-        return self._deal_until_winnable(self._that_are_lost(), observations)
+        return self._deal_until_winnable(self._lost(self._all), observations)
 
     def step_wait(self) -> VecEnvStepReturn:
         """As `PyramidVecEnv.step_wait`; a game that cannot be won any more has ended."""
         observations: Any
         observations, rewards, ended, infos = super().step_wait()
-        is_lost = self._that_are_lost()
+        is_lost = self._lost(self._all)
         thrown = is_lost & ~ended
         for i in np.flatnonzero(thrown).tolist():
             infos[i] = self._end(i, observations[i].copy(), truncated=False, is_success=False)
@@ -64,12 +65,9 @@ class ShapedVecEnv(PyramidVecEnv):
         shaped = rewards + self._gamma * ~ended - 1
         return self._deal_until_winnable(is_lost, observations), shaped, ended, infos
 
-    def _that_are_lost(self) -> NDArray[np.bool_]:
-        return ~self._can_win(np.ones(self.num_envs, np.bool_))
-
-    def _can_win(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which of the chosen games can be won; True for all others."""
-        found = np.ones(self.num_envs, np.bool_)
+    def _lost(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which of the chosen games cannot be won."""
+        found = np.zeros(self.num_envs, np.bool_)
         games = self.games
         _judge_all(rows, games.positions, games.cards, self._rules, self._judge, found)
         return found
@@ -81,16 +79,16 @@ class ShapedVecEnv(PyramidVecEnv):
         while rows.any():
             observations, infos = self.games.reset(options={"reset_mask": rows})
             self._masks = infos["action_mask"]
-            rows = ~self._can_win(rows)
+            rows = self._lost(rows)
         return observations
 
 
 @kernel
 def _judge_all(
-    rows: Any, positions: Any, cards: Any, rules_array: Any, judge: Any, found: Any
+    rows: Any, positions: Any, cards: Any, rules_array: Any, judge: Any, is_lost: Any
 ) -> None:
     for i in range(positions.size):
         row = np.uint64(i)
         if rows[row]:
             take_up(cards[row], judge)
-            found[row] = can_win(positions[row], NODE_LIMIT, rules_array, judge) == WON
+            is_lost[row] = can_win(positions[row], NODE_LIMIT, rules_array, judge) != WON
