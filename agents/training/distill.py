@@ -37,10 +37,6 @@ class DistillConfig(LearnerConfig):
 
 def train_distill(config: DistillConfig) -> Path:
     """Train as `agents.training.learner.train` does."""
-    if not 0 < config.worth_of_others <= 1:
-        raise ValueError(
-            f"worth_of_others={config.worth_of_others} is not allowed: above 0, at most 1"
-        )
     return train(config, (), _Distillation)
 
 

@@ -67,8 +67,6 @@ class ExpertIterationConfig(LearnerConfig):
 
 def train_expert_iteration(config: ExpertIterationConfig) -> Path:
     """Train as `agents.training.learner.train` does."""
-    if not 0 <= config.smoothing <= 1:
-        raise ValueError(f"smoothing={config.smoothing} is not allowed: 0 to 1")
     if config.batch > config.games * config.rollout > 0:
         raise ValueError(
             f"batch={config.batch} is not allowed: at most games * rollout ="

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,23 @@ from pyramid_env.workers import check_folder, locked
 CONFIG_FILE = "config.json"
 CHECKPOINT_FILE = "checkpoint.pt"
 LOCK_FILE = "run.lock"
+
+_Range = tuple[Callable[[float], bool], str]
+
+_FRACTION: _Range = (lambda value: 0 <= value <= 1, "0 to 1")
+_SHARE: _Range = (lambda value: 0 < value <= 1, "above 0, at most 1")
+_WEIGHT: _Range = (lambda value: 0 <= value < math.inf, "0 or more")
+_RANGES: dict[str, _Range] = {
+    "seed": (lambda value: 0 <= value < 2**32, "0 to 2**32 - 1"),
+    "learning_rate": _FRACTION,
+    "worth_of_others": _SHARE,
+    "gamma": _SHARE,
+    "gae_lambda": _FRACTION,
+    "smoothing": _FRACTION,
+    "entropy": _WEIGHT,
+    "sharpness": _WEIGHT,
+}
+"""What the arguments may be that are no counts, in whatever way of training has them."""
 
 Config = TypeVar("Config", bound="RunConfig")
 
@@ -115,6 +133,9 @@ def _check(config: RunConfig, counts: tuple[str, ...]) -> None:
     for name in ("width", "layers", "eval_deals", "threads", *counts):
         if getattr(config, name) < 1:
             raise ValueError(f"{name}={getattr(config, name)} is not allowed: 1 or more")
+    for name, (is_allowed, allowed) in _RANGES.items():
+        if hasattr(config, name) and not is_allowed(getattr(config, name)):
+            raise ValueError(f"{name}={getattr(config, name)} is not allowed: {allowed}")
     policy_config(config)
     find_device(config.device)
     if config.start_from is not None:
