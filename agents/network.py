@@ -1,32 +1,34 @@
 """The policy network: one definition, for NumPy arrays and torch tensors alike.
 
-Suits never matter, and neither does which six pairs of ranks make 13. So the network looks at the
-pairs of ranks as a set. Each is a *token*, and all six go through the same weights::
+Suits never matter, and neither does which ranks make 13: a card is known by where it lies and by
+which others are its partners. So each card on the table is a *token*, and no token says its rank.
+In every block a card hears from those that matter to it; all go through the same weights::
 
-    A+Q   2+J   3+T   4+9   5+8   6+7    kings    table
-     |     |     |     |     |     |       |        |     features, one linear layer or two
-     +-----+-----+-- attention blocks -----+--------+
-     |     |     |     |     |     |       |        |
-    scores of all actions from each token; an action's own is that of the cards it removes
+    slots      reserve    waste and stock, in the order in which they are drawn
+      |           |          |
+      +-----------+----------+      features of each card, one linear layer
+      |           |          |
+      +-- blocks -+----------+      a card hears from the cards at other places (learned weights
+      |           |          |      between places), from its partners, from the partners that lie
+      |           |          |      above and below it, and from all cards together
+      +-- moves --+----------+      a score of a move from the cards that it removes, and from all
 
-Within a pair, the two ranks can be exchanged as well: both are read with both sets of first
-weights, and added up. That makes 6! * 2^6 = 46,080 games look the same that are the same. The table
-token stands for draw and recycle, and sees which places are taken, whatever lies there.
-
-The blocks are those of Vaswani et al., "Attention Is All You Need", NIPS 2017, with the norm first.
+The 6! * 2^6 = 46,080 ways to name the same game look the same. Messages along the edges of a graph
+are those of Gilmer et al., "Neural Message Passing for Quantum Chemistry", ICML 2017, in residual
+blocks with the norm first.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyramid_env.actions import action_table
-from pyramid_env.cards import KING
+from pyramid_env.actions import MoveKind, action_table
+from pyramid_env.cards import KING, N_RANKS
 from pyramid_env.observation import (
     FACE_DOWN,
     MANY_PASSES,
@@ -40,7 +42,6 @@ from pyramid_env.pyramid import (
     N_SLOTS,
     STOCK_TOP,
     WASTE_TOP,
-    Place,
     Slot,
     covers_of,
     lies_above,
@@ -50,14 +51,15 @@ from pyramid_env.rules import Rules
 Array = Any
 """A NumPy array or a torch tensor."""
 
-N_PAIRS = KING // 2
-KING_TOKEN = N_PAIRS
-TABLE_TOKEN = N_PAIRS + 1
-N_TOKENS = N_PAIRS + 2
+ALL_CARDS = -1
+"""The row of the tokens that is of all cards together."""
 
 NORM_EPSILON = 1e-5
 _LARGEST = 4096  # a file that asks for more is damaged
-_MOST_BELOW = 8  # scales how many cards lie below one to about 1
+_MANY = 8.0  # scales counts of cards above and below one to about 1
+_SOME_CARDS = 16.0  # scales sums over all cards
+_N_FEATURES = 15
+_KINDS: tuple[MoveKind, ...] = ("pair", "king", "draw", "recycle")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,10 +73,10 @@ class PolicyConfig:
     """Numbers in a token; a multiple of `heads`."""
 
     layers: int
-    """Attention blocks."""
+    """Blocks."""
 
     heads: int = 4
-    """Attention heads of a block."""
+    """Parts of a token, each with its own weights between places."""
 
     information: Information = "fair"
     """The view it was trained on."""
@@ -88,43 +90,66 @@ class PolicyConfig:
         if self.width % self.heads:
             raise ValueError(f"width={self.width} is not allowed: a multiple of heads={self.heads}")
 
+    @property
+    def n_cards(self) -> int:
+        """Places where a card can lie, those of the waste and the stock counted one by one."""
+        return N_SLOTS + self.rules.reserve + self.rules.stock_size
+
+    @property
+    def n_tokens(self) -> int:
+        """Places that a move can name, and one more for all cards together."""
+        return FIRST_RESERVE + self.rules.reserve + 1
+
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The name and shape of every weight."""
-        width, n_actions = self.width, len(action_table(self.rules))
-        n_places = observation_fields(self.rules).passes_left.start
-        n_stock = self.rules.stock_size
-        shapes: dict[str, tuple[int, ...]] = {"partner/weight": (width, n_places + 4 * N_SLOTS + 1)}
-        for name, n_out, n_in in (
-            ("own", width, n_places + 4 * N_SLOTS + 1),
-            ("pair", width, width),
-            ("king", width, n_places + 2 * N_SLOTS + 1),
-            ("table", 2 * width, n_places + 2 * N_SLOTS + n_stock + MANY_PASSES + 1),
-            ("table_to_all", width, 2 * width),
-            ("table_to_own", width, 2 * width),
-            *(
-                (f"blocks/{i}/{name}", n_out * width, n_in * width)
-                for i in range(self.layers)
-                for name, n_out, n_in in (
-                    ("query_key_value", 3, 1),
-                    ("attended", 1, 1),
-                    ("inner", 2, 1),
-                    ("outer", 1, 2),
-                )
-            ),
-            ("action", n_actions, width),
-            ("win", n_actions, width),
-        ):
-            shapes |= {f"{name}/weight": (n_out, n_in), f"{name}/bias": (n_out,)}
-        norms = [f"blocks/{i}/norm_{j}" for i in range(self.layers) for j in (1, 2)]
-        for name in (*norms, "norm"):
-            shapes |= {f"{name}/weight": (width,), f"{name}/bias": (width,)}
-        return shapes
+        width, n_cards, n_face_up = self.width, self.n_cards, N_SLOTS + self.rules.reserve
+        shapes: dict[str, tuple[int, ...]] = {
+            "features": (width, _N_FEATURES),
+            "places": (n_face_up, width),
+            "order": (2 * self.rules.stock_size, width),
+            "passes": (MANY_PASSES + 1, width),
+        }
+        for i in range(self.layers):
+            shapes |= {
+                f"blocks/{i}/norm": (width,),
+                f"blocks/{i}/places": (self.heads, n_cards, n_cards),
+                f"blocks/{i}/inner": (2 * width, 4 * width),
+                f"blocks/{i}/all": (2 * width, width),
+                f"blocks/{i}/bias": (2 * width,),
+                f"blocks/{i}/outer": (width, 2 * width),
+            }
+        half = width // 2 or 1
+        return shapes | {
+            "norm": (width,),
+            "moves/card": (half, width),
+            "moves/all": (half, width),
+            "moves/kind": (len(_KINDS), half),
+            "moves/scores": (2, half),
+        }
+
+
+class _Cards(NamedTuple):
+    """What lies on the table, as all blocks need it."""
+
+    there: Array
+    """n, cards, 1: 1 where a card lies."""
+
+    ranks: Array
+    """n, ranks, cards: 1 where the card is of the rank."""
+
+    partners: Array
+    """n, cards, ranks: 1 where the card's partners are of the rank."""
+
+    partners_below: Array
+    """n, slots, slots: 1 where the second is a partner of the first, and lies below it."""
 
 
 class Network:
     """The forward pass of policies of one configuration.
 
-    `xp` is the module `numpy` or `torch`, and `to_array` turns a NumPy array into one of its own.
+    `xp` is the module `numpy` or `torch`. `to_array` turns a NumPy array into one of its own, of
+    the precision of the weights where it has floats; `norm` and `relu` stand in for those of this
+    module, where `xp` has faster ones.
     """
 
     def __init__(
@@ -132,149 +157,180 @@ class Network:
         config: PolicyConfig,
         xp: Any = np,
         to_array: Callable[[NDArray[Any]], Array] = np.asarray,
+        norm: Callable[[Array, Array], Array] | None = None,
+        relu: Callable[[Array], Array] | None = None,
     ) -> None:
         self.config = config
         self._xp = xp
+        self._norm = norm or _layer_norm
+        self._relu = relu or _relu
         self._fields = observation_fields(config.rules)
         self._zero, self._one = (to_array(np.array(mark, np.float32)) for mark in (0, 1))
         above = [[lies_above(Slot(a), Slot(b)) for b in range(N_SLOTS)] for a in range(N_SLOTS)]
         covers = [[b in covers_of(Slot(a)) for b in range(N_SLOTS)] for a in range(N_SLOTS)]
         self._above = to_array(np.array(above, np.float32))
         self._covers = to_array(np.array(covers, np.float32))
-        self._ranks = to_array(np.arange(1, KING)[None, :, None])
-        self._counts = to_array(np.arange(MAX_UNSEEN + 1, dtype=np.float32))
-        self._passes = to_array(np.arange(MANY_PASSES + 1)[None])
-        self._first_place = to_array(_first_places(config.rules))
-        self._is_turn = to_array(_first_places(config.rules) < 0)
-        self._token_of = to_array(_tokens_of_ranks())
-        self._actions = to_array(np.arange(len(action_table(config.rules)))[None])
+        self._ranks = to_array(np.arange(1, N_RANKS + 1)[None, :, None])
+        self._counts = to_array(np.arange(MAX_UNSEEN + 1, dtype=np.float32) / MAX_UNSEEN)
+        self._n_face_up = N_SLOTS + config.rules.reserve
+        self._order = to_array(np.arange(config.rules.stock_size)[None])
+        touched, kind = _of_actions(config.rules)
+        self._touched, self._kind = to_array(touched), to_array(kind)
 
     def tokens(self, weights: Mapping[str, Array], observations: Array) -> Array:
-        """What the blocks make of observations (int64[n, size]): float32[n, `N_TOKENS`, width]."""
-        stream = self._read(weights, observations)
+        """What the blocks make of observations (int64[n, size]): float32[n, places + 1, width].
+
+        A row for each place of the moves, by its number, and at `ALL_CARDS` one for all cards.
+        """
+        n_drawn = (observations[:, self._fields.waste] > 0).sum(axis=1)[:, None]
+        stream, cards = self._read(weights, observations, n_drawn)
         for i in range(self.config.layers):
-            stream = self._block(weights, f"blocks/{i}", stream)
-        return self._norm(weights, "norm", stream)
+            stream = self._block(weights, f"blocks/{i}", stream, cards)
+        stream = self._norm(stream, weights["norm"]) * cards.there
+        waste = self._card_at(stream, n_drawn - 1)
+        stock = self._card_at(stream, n_drawn)
+        slots, reserve = stream[:, :N_SLOTS], stream[:, N_SLOTS : self._n_face_up]
+        everything = self._of_all(stream)[:, None]
+        return self._xp.concatenate([slots, waste, stock, reserve, everything], axis=1)
 
-    def scores(
-        self, weights: Mapping[str, Array], head: str, tokens: Array, observations: Array
-    ) -> Array:
-        """One number an action, float32[n, n_actions], legal or not.
+    def scores(self, weights: Mapping[str, Array], tokens: Array) -> tuple[Array, Array]:
+        """Two numbers for each action, legal or not, float32[n, n_actions] each.
 
-        `head` is ``"action"``, the policy's logits, or ``"win"``, the logits that the game can be
-        won after the action.
+        The policy's logits, and the logits that the game can be won after the action.
         """
-        of_tokens = _linear(weights, head, tokens)
-        lies_there = self._token_of[observations[:, self._first_place]]
-        token = self._xp.where(self._is_turn, TABLE_TOKEN, lies_there)
-        rows = self._xp.arange(len(tokens), device=tokens.device)[:, None]
-        return of_tokens[rows, token, self._actions]
+        cards = self._touched @ (tokens[:, :ALL_CARDS] @ weights["moves/card"].T)
+        of_all = tokens[:, ALL_CARDS:] @ weights["moves/all"].T
+        moves = self._relu(cards + of_all + weights["moves/kind"][self._kind])
+        scores = moves @ weights["moves/scores"].T
+        return scores[:, :, 0], scores[:, :, 1]
 
-    def _read(self, weights: Mapping[str, Array], observations: Array) -> Array:
-        """The tokens as they enter the blocks."""
-        places = observations[:, : self._fields.passes_left.start]
+    def _read(
+        self, weights: Mapping[str, Array], observations: Array, n_drawn: Array
+    ) -> tuple[Array, _Cards]:
+        """The tokens as they enter the blocks: what is known of each card by itself."""
+        codes = self._codes(observations, n_drawn)
+        there = self._mark(codes > 0)
+        ranks = self._mark(codes[:, None] == self._ranks)
+        partners = self._partner_ranks(ranks).swapaxes(1, 2)
+        in_pyramid = there[:, :N_SLOTS]
+        exposed = in_pyramid * self._mark(in_pyramid @ self._covers.T == 0)
+        below = partners[:, :N_SLOTS] @ ranks[:, :, :N_SLOTS] * self._above
+        of_slots = (
+            exposed,
+            in_pyramid @ self._above.T / _MANY,
+            in_pyramid @ self._above / _MANY,
+            below.sum(axis=1),
+            below.sum(axis=2),
+        )
         unseen = self._counts[observations[:, self._fields.unseen]]
-        there = self._mark(places[:, :N_SLOTS] > 0)
-        exposed = self._mark((there > 0) & (there @ self._covers.T == 0))
-        n_below = there @ self._above.T / _MOST_BELOW
-        pairs = self._pairs(weights, places, exposed, n_below, unseen[:, : KING - 1])
-        kings = self._mark(places == KING)
-        in_pyramid = kings[:, :N_SLOTS]
-        seen = self._join(kings, unseen[:, KING - 1 :], in_pyramid * exposed, in_pyramid * n_below)
-        king = _linear(weights, "king", seen)[:, None]
-        taken = self._mark(places > 0)
-        face_down = self._mark(places[:, self._fields.stock] == FACE_DOWN)
-        passes = self._mark(observations[:, self._fields.passes_left] == self._passes)
-        seen = self._join(taken, exposed, n_below, face_down, passes)
-        table = _relu(_linear(weights, "table", seen))[:, None]
-        own_part = _linear(weights, "table_to_own", table)
-        tokens = self._xp.concatenate([pairs, king, own_part], axis=1)
-        return tokens + _linear(weights, "table_to_all", table)
+        counts = self._columns(unseen, *self._seen(ranks, n_drawn))
+        features = self._join(
+            self._columns(self._mark(codes == FACE_DOWN), self._mark(codes == KING)),
+            self._padded(self._columns(*of_slots)),
+            partners @ counts,
+            ranks.swapaxes(1, 2) @ counts,
+        )
+        passes = weights["passes"][observations[:, self._fields.passes_left]]
+        places = self._places(weights, n_drawn)
+        stream = features @ weights["features"].T + places + passes
+        return stream * there[:, :, None], _Cards(there[:, :, None], ranks, partners, below)
 
-    def _pairs(
-        self,
-        weights: Mapping[str, Array],
-        places: Array,
-        exposed: Array,
-        n_below: Array,
-        unseen: Array,
+    def _codes(self, observations: Array, n_drawn: Array) -> Array:
+        """What lies at each place: a rank, 0 or `FACE_DOWN`; the waste from the bottom up."""
+        fields, order = self._fields, self._order
+        in_waste = fields.waste.start + n_drawn - 1 - order
+        in_stock = fields.stock.start + order - n_drawn
+        place = self._xp.where(order < n_drawn, in_waste, in_stock)
+        return self._join(
+            observations[:, : fields.waste.start], observations[self._rows(place), place]
+        )
+
+    def _seen(self, ranks: Array, n_drawn: Array) -> tuple[Array, Array, Array]:
+        """How many cards of each rank lie in pyramid and reserve, waste and stock."""
+        face_up, order = ranks[:, :, : self._n_face_up], ranks[:, :, self._n_face_up :]
+        waste = (order * self._mark(self._order < n_drawn)[:, None]).sum(axis=2)
+        stock = order.sum(axis=2) - waste
+        return face_up.sum(axis=2) / MAX_UNSEEN, waste / MAX_UNSEEN, stock / MAX_UNSEEN
+
+    def _partner_ranks(self, ranks: Array) -> Array:
+        """The marks of each rank moved to the one that makes 13 with it; kings have none."""
+        flipped = self._xp.flip(ranks[:, : KING - 1], (1,))
+        return self._xp.concatenate([flipped, self._xp.zeros_like(ranks[:, :1])], axis=1)
+
+    def _places(self, weights: Mapping[str, Array], n_drawn: Array) -> Array:
+        """What is learned of each place; of waste and stock, by how far from the waste's top."""
+        order = weights["order"][self._order - n_drawn + self.config.rules.stock_size]
+        shape = (len(n_drawn), self._n_face_up, self.config.width)
+        return self._xp.concatenate(
+            [self._xp.broadcast_to(weights["places"], shape), order], axis=1
+        )
+
+    def _card_at(self, stream: Array, order: Array) -> Array:
+        """The token of a card of waste and stock, in the order of drawing; zeros where none is."""
+        is_one = self._mark((order >= 0) & (order < self.config.rules.stock_size))[:, :, None]
+        index = self._n_face_up + order.clip(0, self.config.rules.stock_size - 1)
+        return stream[self._rows(order), index] * is_one
+
+    def _block(
+        self, weights: Mapping[str, Array], name: str, stream: Array, cards: _Cards
     ) -> Array:
-        """The tokens of the pairs of ranks.
+        """Every card hears from others, and makes something of it."""
+        tokens = self._norm(stream, weights[f"{name}/norm"]) * cards.there
+        n, n_cards, width = tokens.shape
+        heads, half = self.config.heads, width // 2
+        part = width // heads
+        parts = tokens.reshape(n, n_cards, heads, part).swapaxes(0, 2)
+        heard = weights[f"{name}/places"] @ parts.reshape(heads, n_cards, n * part)
+        of_places = heard.reshape(parts.shape).swapaxes(0, 2).reshape(tokens.shape)
+        of_partners = cards.partners @ (cards.ranks @ tokens)
+        slots = tokens[:, :N_SLOTS]
+        above = cards.partners_below.swapaxes(1, 2) @ slots[:, :, :half]
+        below = cards.partners_below @ slots[:, :, half:]
+        heard = self._join(tokens, of_places, of_partners, self._padded(self._join(above, below)))
+        of_all = self._of_all(tokens) @ weights[f"{name}/all"].T + weights[f"{name}/bias"]
+        inner = self._relu(heard @ weights[f"{name}/inner"].T + of_all[:, None])
+        return stream + inner @ weights[f"{name}/outer"].T
 
-        A rank is known by where its cards lie, which of them are exposed, how many cards lie below
-        each, how many of those, and of the cards above, are partners, and how many are unseen.
-        """
-        lies = self._mark(places[:, None] == self._ranks)  # n, 12 ranks, places
-        in_pyramid = lies[:, :, :N_SLOTS]
-        partners = self._xp.flip(in_pyramid, (1,))
-        ranks = self._join(
-            lies,
-            in_pyramid * exposed[:, None],
-            in_pyramid * n_below[:, None],
-            in_pyramid * (partners @ self._above.T),
-            in_pyramid * (partners @ self._above),
-            unseen[:, :, None],
-        )
-        of_partner = self._xp.flip(ranks @ weights["partner/weight"].T, (1,))
-        mixed = _relu(_linear(weights, "own", ranks) + of_partner)
-        both = mixed[:, :N_PAIRS] + self._xp.flip(mixed, (1,))[:, :N_PAIRS]
-        return _linear(weights, "pair", both)
+    def _rows(self, index: Array) -> Array:
+        """The number of each row, to go with an index into it."""
+        return self._xp.arange(len(index), device=index.device)[:, None]
 
-    def _block(self, weights: Mapping[str, Array], name: str, stream: Array) -> Array:
-        n, n_tokens, width = stream.shape
-        heads = self.config.heads
-        split = _linear(
-            weights, f"{name}/query_key_value", self._norm(weights, f"{name}/norm_1", stream)
-        ).reshape(n, n_tokens, 3, heads, width // heads)
-        query, key, value = (split[:, :, i].swapaxes(1, 2) for i in range(3))
-        weight = query @ key.swapaxes(2, 3) / (width // heads) ** 0.5
-        weight = self._xp.exp(weight - self._xp.amax(weight, axis=-1, keepdims=True))
-        weight = weight / weight.sum(axis=-1, keepdims=True)
-        attended = (weight @ value).swapaxes(1, 2).reshape(n, n_tokens, width)
-        stream = stream + _linear(weights, f"{name}/attended", attended)
-        inner = _relu(
-            _linear(weights, f"{name}/inner", self._norm(weights, f"{name}/norm_2", stream))
-        )
-        return stream + _linear(weights, f"{name}/outer", inner)
-
-    def _norm(self, weights: Mapping[str, Array], name: str, stream: Array) -> Array:
-        centred = stream - stream.mean(axis=-1, keepdims=True)
-        variance = (centred * centred).mean(axis=-1, keepdims=True)
-        normed = centred / self._xp.sqrt(variance + NORM_EPSILON)
-        return normed * weights[f"{name}/weight"] + weights[f"{name}/bias"]
+    def _of_all(self, tokens: Array) -> Array:
+        return tokens.sum(axis=1) / _SOME_CARDS
 
     def _mark(self, condition: Array) -> Array:
         """1 where a condition holds, else 0."""
         return self._xp.where(condition, self._one, self._zero)
 
+    def _padded(self, of_slots: Array) -> Array:
+        """With zeros for all cards that do not lie in the pyramid."""
+        shape = (len(of_slots), self.config.n_cards - N_SLOTS, of_slots.shape[2])
+        rest = self._xp.zeros(shape, dtype=of_slots.dtype, device=of_slots.device)
+        return self._xp.concatenate([of_slots, rest], axis=1)
+
+    def _columns(self, *parts: Array) -> Array:
+        return self._join(*(part[:, :, None] for part in parts))
+
     def _join(self, *parts: Array) -> Array:
         return self._xp.concatenate(parts, axis=-1)
 
 
-def _linear(weights: Mapping[str, Array], name: str, x: Array) -> Array:
-    return x @ weights[f"{name}/weight"].T + weights[f"{name}/bias"]
-
-
 def _relu(x: Array) -> Array:
-    return x * (x > 0)
+    return np.maximum(x, 0)
 
 
-def _first_places(rules: Rules) -> NDArray[np.int64]:
-    """int64[n_actions]: where in an observation the first card of an action lies; -1 without."""
-    fields = observation_fields(rules)
-    tops = {WASTE_TOP: fields.waste.start, STOCK_TOP: fields.stock.start}
-    found = []
-    for move in action_table(rules):
-        place = move.places[0] if move.places else -1
-        reserve = place - FIRST_RESERVE + N_SLOTS if place >= FIRST_RESERVE else place
-        found.append(tops.get(Place(place), reserve))
-    return np.array(found)
+def _layer_norm(x: Array, weight: Array) -> Array:
+    """Ba, Kiros and Hinton, "Layer Normalization", 2016; without a bias, so no card stays zero."""
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = (centred * centred).mean(axis=-1, keepdims=True)
+    normed: Array = centred / (variance + NORM_EPSILON) ** 0.5 * weight
+    return normed
 
 
-def _tokens_of_ranks() -> NDArray[np.int64]:
-    """int64[15]: the token of each rank; no card and a face-down one have the table's."""
-    tokens = np.full(FACE_DOWN + 1, TABLE_TOKEN)
-    for rank in range(1, KING):
-        tokens[rank] = min(rank, KING - rank) - 1
-    tokens[KING] = KING_TOKEN
-    return tokens
+def _of_actions(rules: Rules) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """float32[n_actions, places]: 1 where an action takes a card, or looks; and its kind."""
+    table = action_table(rules)
+    touched = np.zeros((len(table), FIRST_RESERVE + rules.reserve), np.float32)
+    for action, move in enumerate(table):
+        touched[action, list(move.places or (WASTE_TOP, STOCK_TOP))] = 1
+    return touched, np.array([_KINDS.index(move.kind) for move in table])

@@ -265,11 +265,11 @@ def test_a_damaged_or_foreign_policy_file_is_a_clear_error(tmp_path: Path, damag
     elif damage == "foreign":
         save_file({"x": np.zeros(3, np.float32)}, path)
     elif damage == "shape":
-        save_file({**weights, "action/bias": np.zeros(3, np.float32)}, path, metadata)
+        save_file({**weights, "moves/scores": np.zeros(3, np.float32)}, path, metadata)
     elif damage == "extra":
         save_file({**weights, "more": np.zeros(3, np.float32)}, path, metadata)
     elif damage == "nan":
-        save_file({**weights, "norm/bias": np.full(16, np.nan, np.float32)}, path, metadata)
+        save_file({**weights, "norm": np.full(16, np.nan, np.float32)}, path, metadata)
     else:
         wrong = {"config": '"width": "wide"', "heads": '"width": 16, "heads": 3'}[damage]
         metadata["policy"] = metadata["policy"].replace('"width": 16', wrong)

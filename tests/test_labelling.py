@@ -9,7 +9,7 @@ from agents.training.labelling import ILLEGAL, LabelledGames
 from pyramid_env import PRESETS, Deal, Game, Rules
 from pyramid_env.deals import FIRST_HELD_OUT_NUMBER, FIRST_TRAINING_NUMBER, training_number
 from pyramid_env.engine import Position
-from pyramid_env.observation import observe
+from pyramid_env.observation import observation_fields, observe
 from pyramid_env.solver import solve
 from pyramid_env.solver.judge import LOST, UNDECIDED, WON
 
@@ -59,6 +59,17 @@ def test_most_states_are_choices_that_matter_and_the_rest_is_as_asked() -> None:
     assert matters.all()
     games = start(Rules(), easy=1000, lost=1000)
     assert not (games.words == LOST).any(axis=1).all()
+
+
+def test_games_run_past_choices_with_face_down_cards_and_keep_the_win() -> None:
+    unseen = observation_fields(Rules()).unseen
+    games = start(Rules(), hidden=0, easy=0, lost=0)
+    for _ in range(3):
+        assert (games.words == WON).any(axis=1).all()
+        assert (games.observations[:, unseen] == 0).all()
+        games.advance(good_actions(games))
+    games = start(Rules(), hidden=1000, easy=0, lost=0)
+    assert (games.observations[:, unseen].sum(axis=1) > 0).mean() > 0.5
 
 
 def test_the_answer_does_not_depend_on_the_threads_and_goes_on_from_a_copy() -> None:

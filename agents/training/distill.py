@@ -54,10 +54,9 @@ class _Distillation(Learner):
         """One gradient step; the share of the choices that matter where the likeliest was right."""
         self.labelled.advance(self.actions)
         words = self._tensor(self.labelled.words)
-        with self._in_precision():
-            logits, wins = self.net(self._tensor(self.labelled.observations))
+        logits, wins = self.net(self._tensor(self.labelled.observations))
         shares = log_shares(logits, words)
-        self._descend(self._loss(shares, wins.float(), words))
+        self._descend(self._loss(shares, wins, words))
         self._draw(shares)
         matters = (words == WON).any(dim=1) & (words == LOST).any(dim=1)
         kept = words.gather(1, shares.argmax(dim=1, keepdim=True))[:, 0] == WON

@@ -92,7 +92,7 @@ class _Heads(nn.Module):
     def __init__(self, net: PolicyNet) -> None:
         super().__init__()
         self.net = net
-        self.value = ValueHead(net.config.width)
+        self.value = ValueHead(net.config)
 
 
 class _ExpertIteration(Learner):
@@ -134,8 +134,7 @@ class _ExpertIteration(Learner):
         for t in range(config.rollout):
             tokens, chances[t] = self._look(games.observations)
             words = games.words.copy()
-            with self._in_precision():
-                logits = self.net.scores("action", tokens, self._tensor(games.observations))
+            logits, _ = self.net.scores(tokens)
             shares = log_shares(logits, self._tensor(words))
             self._draw(shares)
             worths = self._worths(words, chances[t])
@@ -151,10 +150,9 @@ class _ExpertIteration(Learner):
 
     def _look(self, observations: NDArray[np.int16]) -> tuple[torch.Tensor, NDArray[np.float32]]:
         """The network's tokens, and the chance that the student wins on."""
-        with self._in_precision():
-            tokens = self.net.tokens(self._tensor(observations))
-            value = self.heads.value(tokens)
-        return tokens, torch.sigmoid(value[:, 0].float()).cpu().numpy()
+        tokens = self.net.tokens(self._tensor(observations))
+        value = self.heads.value(tokens)
+        return tokens, torch.sigmoid(value[:, 0]).cpu().numpy()
 
     def _worths(self, words: NDArray[np.int8], chances: NDArray[np.float32]) -> NDArray[np.float32]:
         """The worth of every move, float32[games, n_actions]."""
@@ -167,11 +165,9 @@ class _ExpertIteration(Learner):
     def _loss(self, seen: Rollout) -> torch.Tensor:
         """Of a batch of states; its parts are tensors."""
         observations, words, before, worths, wins = map(self._tensor, seen)
-        with self._in_precision():
-            tokens = self.net.tokens(observations)
-            logits = self.net.scores("action", tokens, observations)
-            expected = self.net.scores("win", tokens, observations).float()
-            value = self.heads.value(tokens)[:, 0].float()
+        tokens = self.net.tokens(observations)
+        logits, expected = self.net.scores(tokens)
+        value = self.heads.value(tokens)[:, 0]
         legal = words != ILLEGAL
         face_down = observations[:, self._unseen].sum(dim=1, keepdim=True) > 0
         worth = torch.where(face_down, torch.sigmoid(expected.detach()), worths)

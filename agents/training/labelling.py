@@ -21,7 +21,14 @@ from numpy.typing import NDArray
 from pyramid_env.actions import action_table
 from pyramid_env.cards import N_CARDS
 from pyramid_env.deals import draw_below, shuffle, training_number
-from pyramid_env.engine import MAX_LEGAL, apply, compile_rules, legal_actions, start_position
+from pyramid_env.engine import (
+    MAX_LEGAL,
+    apply,
+    compile_rules,
+    face_down_of,
+    legal_actions,
+    start_position,
+)
 from pyramid_env.hint import hint
 from pyramid_env.jit import kernel
 from pyramid_env.observation import LAYOUT_DTYPE, encode, lay_out, observation_size
@@ -45,15 +52,16 @@ GAME_DTYPE = np.dtype(
     align=True,
 )
 
-_MIX_DTYPE = np.dtype([("easy", np.uint64), ("lost", np.uint64), ("hint", np.uint64)])
+_MIX_DTYPE = np.dtype([(name, np.uint64) for name in ("hidden", "easy", "lost", "hint")])
 
 
 class LabelledGames:
     """Many games, each at a position where something is to be learned.
 
-    `easy` and `lost` are the shares, in thousandths, of the positions where all moves keep the win,
-    and where none does, at which a game stops all the same. `by_hint` is the share of the moves in
-    between that are the hint's.
+    `hidden` is the share, in thousandths, of the choices that matter at which a game stops while
+    cards are face down; `easy` and `lost` are those of the positions where all moves keep the win,
+    and where none does. `by_hint` is the share of the moves in between that are the hint's where
+    that keeps the win.
     """
 
     observations: NDArray[np.int16]
@@ -72,6 +80,7 @@ class LabelledGames:
         *,
         seed: int,
         node_limit: int = 1000,
+        hidden: int = 400,
         easy: int = 80,
         lost: int = 150,
         by_hint: int = 800,
@@ -79,7 +88,7 @@ class LabelledGames:
     ) -> None:
         self._rules = compile_rules(rules)
         self._node_limit = node_limit
-        self._mix = np.array([(easy, lost, by_hint)], _MIX_DTYPE)
+        self._mix = np.array([(hidden, easy, lost, by_hint)], _MIX_DTYPE)
         self._judges = [new_judge(rules) for _ in range(threads)]
         self._layouts = [np.empty(1, LAYOUT_DTYPE) for _ in range(threads)]
         self._pool = ThreadPoolExecutor(threads)
@@ -253,9 +262,12 @@ def _play_on(
             if _chance(game, mix["lost"]):
                 return n_moves
             game["is_over"] = 1
-        elif n_lost > 0 or _chance(game, mix["easy"]):
+        elif n_lost == 0:
+            if _chance(game, mix["easy"]):
+                return n_moves
+        elif face_down_of(game["position"], rules) == 0 or _chance(game, mix["hidden"]):
             return n_moves
-        else:
+        if n_kept > 0:
             action = _some_move(game, n_moves, n_kept, mix, rank_bits, rules, moves, words)
             game["position"] = apply(game["position"], action, rules)
 
@@ -271,12 +283,12 @@ def _some_move(
     moves: Any,
     words: Any,
 ) -> Any:
-    """The hint's move, or a random one of those that keep the win."""
-    action = np.int64(-1)
+    """The hint's move, or a random one, of those that keep the win."""
     if _chance(game, mix["hint"]):
         action = hint(game["position"], rank_bits, rules)
-    if action >= 0:
-        return action
+        for k in range(n_moves):
+            if np.int64(moves[np.uint64(k)]) == action and words[np.uint64(k)] == WON:
+                return action
     chosen, game["counter"] = draw_below(np.uint64(n_kept), game["counter"])
     for k in range(n_moves):
         if words[np.uint64(k)] == WON:

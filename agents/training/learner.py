@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,10 +39,10 @@ WARM_UP = 200
 class LearnerConfig(RunConfig):
     """The arguments that these ways have."""
 
-    states: int = 5_000_000
+    states: int = 2_200_000
     """States to learn from, in all."""
 
-    games: int = 512
+    games: int = 128
     """Games side by side."""
 
     learning_rate: float = 1e-3
@@ -52,7 +51,7 @@ class LearnerConfig(RunConfig):
     node_limit: int = 1000
     """Positions that the solver may meet for one word."""
 
-    eval_every: int = 300_000
+    eval_every: int = 400_000
     """States between two evaluations on held-out deals, each with a checkpoint."""
 
 
@@ -67,7 +66,7 @@ class Learner(ABC):
         self.device = find_device(config.device)
         self.generator = torch.Generator().manual_seed(config.seed)
         torch.manual_seed(config.seed)
-        self.net = PolicyNet(policy_config(config)).to(self.device)
+        self.net = PolicyNet(policy_config(config), config.precision).to(self.device)
         start_from(self.net, config.start_from)
         self.learned = self._all_learned()
         self.optimizer = torch.optim.AdamW(
@@ -116,10 +115,6 @@ class Learner(ABC):
 
     def _tensor(self, array: Any) -> torch.Tensor:
         return torch.as_tensor(array, device=self.device)
-
-    def _in_precision(self) -> AbstractContextManager[Any]:
-        coarse = self.config.precision == "bfloat16"
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=coarse)
 
     def _draw(self, log_shares: torch.Tensor) -> None:
         """Choose the next actions by the policy's shares."""

@@ -2,48 +2,56 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 import torch
 from gymnasium.spaces import Space
+from numpy.typing import NDArray
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
+from torch.nn import functional
 
 from agents.learned import Weights
-from agents.network import N_TOKENS, TABLE_TOKEN, Network, PolicyConfig
+from agents.network import ALL_CARDS, NORM_EPSILON, Network, PolicyConfig
 from pyramid_env.integrations.sb3 import PlacePolicy
+from pyramid_env.pyramid import N_SLOTS, Slot, covers_of, lies_above
 
 
 class PolicyNet(nn.Module):
-    """`agents.network.Network` with weights to be learned."""
+    """`agents.network.Network` with weights to be learned, which are float32.
 
-    def __init__(self, config: PolicyConfig) -> None:
+    `precision` is that of all else between observations and logits.
+    """
+
+    def __init__(self, config: PolicyConfig, precision: str = "float32") -> None:
         super().__init__()
         self.config = config
+        self.precision: torch.dtype = getattr(torch, precision)
         self.weights = nn.ParameterDict(
             {
-                name: nn.Parameter(_first_value(name, shape))
+                name: nn.Parameter(_first_value(name, shape, config))
                 for name, shape in config.shapes().items()
             }
         )
         self._networks: dict[torch.device, Network] = {}
 
     def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Observations (batch, size) to policy and win logits, (batch, n_actions) each."""
-        tokens = self.tokens(observations)
-        return self.scores("action", tokens, observations), self.scores("win", tokens, observations)
+        """Observations (batch, size) to policy and win logits, float32 (batch, n_actions) each."""
+        return self.scores(self.tokens(observations))
 
     def tokens(self, observations: torch.Tensor) -> torch.Tensor:
-        """Observations (batch, size) to (batch, `N_TOKENS`, width)."""
-        tokens = self._network().tokens(dict(self.weights.items()), observations.long())
+        """Observations (batch, size) to (batch, places + 1, width), in the net's precision."""
+        tokens = self._network().tokens(self._in_precision(), observations.long())
         return tokens  # type: ignore[no-any-return]
 
-    def scores(self, head: str, tokens: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
-        """One number an action from a head, (batch, n_actions)."""
-        weights = dict(self.weights.items())
-        found = self._network().scores(weights, head, tokens, observations.long())
-        return found  # type: ignore[no-any-return]
+    def scores(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Policy and win logits, float32 (batch, n_actions) each."""
+        weights = self._in_precision()
+        logits, wins = self._network().scores(weights, tokens.to(self.precision))
+        return logits.float(), wins.float()
 
     def export(self) -> Weights:
         """The weights, named as a policy file has them."""
@@ -63,34 +71,43 @@ class PolicyNet(nn.Module):
             for name, array in weights.items():
                 self.weights[name].copy_(torch.as_tensor(array))
 
+    def _in_precision(self) -> dict[str, torch.Tensor]:
+        return {name: weight.to(self.precision) for name, weight in self.weights.items()}
+
     def _network(self) -> Network:
-        device = self.weights["norm/bias"].device
+        device = self.weights["norm"].device
         if device not in self._networks:
             self._networks[device] = Network(
-                self.config, torch, lambda array: torch.as_tensor(np.array(array), device=device)
+                self.config,
+                torch,
+                partial(_to_tensor, device, self.precision),
+                _layer_norm,
+                torch.relu,
             )
         return self._networks[device]
 
 
-class TokenExtractor(BaseFeaturesExtractor):
-    """The network up to its heads: observations to (batch, `N_TOKENS` * width + size).
+def _to_tensor(device: torch.device, precision: torch.dtype, array: NDArray[Any]) -> torch.Tensor:
+    tensor = torch.as_tensor(np.array(array), device=device)
+    return tensor.to(precision) if tensor.is_floating_point() else tensor
 
-    The observation comes last, since the action head needs it. `precision` is that of the products.
-    """
+
+def _layer_norm(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return functional.layer_norm(x, weight.shape, weight, eps=NORM_EPSILON)
+
+
+class TokenExtractor(BaseFeaturesExtractor):
+    """The network up to its heads: observations to (batch, (places + 1) * width)."""
 
     def __init__(
         self, observation_space: Space[Any], config: PolicyConfig, precision: str = "float32"
     ) -> None:
-        size = int(np.prod(observation_space.shape or ()))
-        super().__init__(observation_space, N_TOKENS * config.width + size)
-        self.net = PolicyNet(config)
-        self._coarse = precision == "bfloat16"
+        super().__init__(observation_space, config.n_tokens * config.width)
+        self.net = PolicyNet(config, precision)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """(batch, size) to (batch, `features_dim`)."""
-        with torch.autocast(observations.device.type, torch.bfloat16, enabled=self._coarse):
-            tokens = self.net.tokens(observations).float().flatten(1)
-        return torch.cat([tokens, observations.to(tokens.dtype)], dim=1)
+        return self.net.tokens(observations).float().flatten(1)
 
 
 class RankPolicy(PlacePolicy):
@@ -100,7 +117,7 @@ class RankPolicy(PlacePolicy):
         super()._build(lr_schedule)
         extractor: Any = self.features_extractor
         self.action_net = _ActionHead(extractor.net)
-        self.value_net: Any = _ValueOfFeatures(extractor.net.config.width)
+        self.value_net: Any = _ValueOfFeatures(extractor.net.config)
         optimizer: Any = self.optimizer_class
         self.optimizer = optimizer(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
@@ -111,50 +128,63 @@ class _ActionHead(nn.Module):
         self.net = net
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
-        tokens, rest = _split(features, self.net.config.width)
-        return self.net.scores("action", tokens, rest)
+        return self.net.scores(_tokens(features, self.net.config))[0]
 
 
 class ValueHead(nn.Module):
-    """One number a state, from tokens (batch, `N_TOKENS`, width) to (batch, 1)."""
+    """One number a state, from tokens (batch, places + 1, width) to (batch, 1)."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, config: PolicyConfig) -> None:
         super().__init__()
-        self.layer = nn.Linear(2 * width, 1)
+        self.config = config
+        self.layer = nn.Linear(config.width, 1)
         # A random head would be noise that undoes what a policy that starts out good knows.
         nn.init.zeros_(self.layer.weight)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         """One number a state."""
-        pooled = torch.cat([tokens.mean(dim=1), tokens[:, TABLE_TOKEN]], dim=1)
-        return self.layer(pooled)  # type: ignore[no-any-return]
+        return self.layer(tokens[:, ALL_CARDS].float())  # type: ignore[no-any-return]
 
 
 class _ValueOfFeatures(ValueHead):
     """A value head behind a `TokenExtractor`."""
 
-    def __init__(self, width: int) -> None:
-        super().__init__(width)
-        self.width = width
-
     def forward(self, features: torch.Tensor) -> torch.Tensor:
-        tokens, _ = _split(features, self.width)
-        return super().forward(tokens)
+        return super().forward(_tokens(features, self.config))
 
 
-def _split(features: torch.Tensor, width: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """What `TokenExtractor` has put together."""
-    end = N_TOKENS * width
-    return features[:, :end].reshape(len(features), N_TOKENS, width), features[:, end:]
+def _tokens(features: torch.Tensor, config: PolicyConfig) -> torch.Tensor:
+    """What `TokenExtractor` has flattened."""
+    return features.reshape(len(features), config.n_tokens, config.width)
 
 
-def _first_value(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+def _first_value(name: str, shape: tuple[int, ...], config: PolicyConfig) -> torch.Tensor:
     """What a weight is before anything is learned."""
-    if name.endswith("bias"):
+    kind = name.rsplit("/", 1)[-1]
+    if kind == "bias":
         return torch.zeros(shape)
-    if "norm" in name:
+    if kind == "norm":
         return torch.ones(shape)
+    if name in ("places", "order", "passes"):
+        return 0.3 * torch.randn(shape)
+    if kind == "places":
+        return _neighbours(config) + 0.02 * torch.randn(shape)
     bound = shape[-1] ** -0.5
-    if name.startswith(("action", "win")):
-        bound *= 0.1  # all actions about as likely
+    if kind in ("outer", "scores"):
+        bound *= 0.3  # blocks that change little, and all actions about as likely
     return torch.empty(shape).uniform_(-bound, bound)
+
+
+def _neighbours(config: PolicyConfig) -> torch.Tensor:
+    """(heads, cards, cards): whom a card hears from at first, each head one or more of these."""
+    n_face_up = N_SLOTS + config.rules.reserve
+    found = torch.zeros(config.heads, config.n_cards, config.n_cards)
+    slots = range(N_SLOTS)
+    for a, b in product(slots, slots):
+        if b in covers_of(Slot(a)):
+            found[0, a, b] = found[1 % config.heads, b, a] = 0.7
+        if lies_above(Slot(a), Slot(b)):
+            found[2 % config.heads, a, b] = found[3 % config.heads, b, a] = 0.25
+    for drawn in range(n_face_up, config.n_cards - 1):
+        found[2 % config.heads, drawn, drawn + 1] = found[3 % config.heads, drawn + 1, drawn] = 1
+    return found

@@ -78,11 +78,11 @@ class RunConfig:
     seed: int = 0
     """Seed of the deals, the weights and the sampling."""
 
-    width: int = 128
+    width: int = 64
     """Numbers in a token of the network."""
 
-    layers: int = 3
-    """Attention blocks."""
+    layers: int = 8
+    """Blocks of the network."""
 
     precision: Literal["float32", "bfloat16"] = "bfloat16"
     """Numbers of the matrix products; bfloat16 is faster where the processor knows it."""

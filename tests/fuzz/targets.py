@@ -242,12 +242,12 @@ def read_policy_file(data: bytes) -> None:
 def read_policy_config(data: bytes) -> None:
     """The text in a policy file that says what it is for."""
     text = data.decode("utf-8", "replace")
-    tensors = {"win/bias": np.zeros(285, np.float16)}
+    tensors = {"norm": np.zeros(4, np.float16)}
     read_policy_file(save(tensors, metadata={"policy": text}))
 
 
 POLICY_CONFIG = (
-    b'{"format": "pyramid-env policy 2", "rules": {"goal": "pyramid", "passes": 3, "draw": 1,'
+    b'{"format": "pyramid-env policy 3", "rules": {"goal": "pyramid", "passes": 3, "draw": 1,'
     b' "stock_playable": true, "covered_pairs": false, "reserve": 0}, "width": 4, "layers": 1,'
     b' "heads": 1, "information": "fair"}'
 )
