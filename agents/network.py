@@ -91,9 +91,14 @@ class PolicyConfig:
             raise ValueError(f"width={self.width} is not allowed: a multiple of heads={self.heads}")
 
     @property
+    def n_face_up(self) -> int:
+        """Places in the pyramid and the reserve."""
+        return N_SLOTS + self.rules.reserve
+
+    @property
     def n_cards(self) -> int:
         """Places where a card can lie, those of the waste and the stock counted one by one."""
-        return N_SLOTS + self.rules.reserve + self.rules.stock_size
+        return self.n_face_up + self.rules.stock_size
 
     @property
     def n_tokens(self) -> int:
@@ -102,10 +107,10 @@ class PolicyConfig:
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The name and shape of every weight."""
-        width, n_cards, n_face_up = self.width, self.n_cards, N_SLOTS + self.rules.reserve
+        width, n_cards = self.width, self.n_cards
         shapes: dict[str, tuple[int, ...]] = {
             "features": (width, _N_FEATURES),
-            "places": (n_face_up, width),
+            "places": (self.n_face_up, width),
             "order": (2 * self.rules.stock_size, width),
             "passes": (MANY_PASSES + 1, width),
         }
@@ -144,6 +149,28 @@ class _Cards(NamedTuple):
     """n, slots, slots: 1 where the second is a partner of the first, and lies below it."""
 
 
+def relu(x: Array) -> Array:
+    """The numbers above 0, and 0."""
+    return np.maximum(x, 0)
+
+
+def layer_norm(x: Array, weight: Array) -> Array:
+    """Ba, Kiros and Hinton, "Layer Normalization", 2016; without a bias, so no card stays zero."""
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = (centred * centred).mean(axis=-1, keepdims=True)
+    normed: Array = centred / (variance + NORM_EPSILON) ** 0.5 * weight
+    return normed
+
+
+def pyramid_relations() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """float32[28, 28] each: 1 where the first slot lies above the second; where the second covers
+    the first."""
+    slots = [Slot(slot) for slot in range(N_SLOTS)]
+    above = [[lies_above(a, b) for b in slots] for a in slots]
+    covers = [[b in covers_of(a) for b in slots] for a in slots]
+    return np.array(above, np.float32), np.array(covers, np.float32)
+
+
 class Network:
     """The forward pass of policies of one configuration.
 
@@ -157,22 +184,18 @@ class Network:
         config: PolicyConfig,
         xp: Any = np,
         to_array: Callable[[NDArray[Any]], Array] = np.asarray,
-        norm: Callable[[Array, Array], Array] | None = None,
-        relu: Callable[[Array], Array] | None = None,
+        norm: Callable[[Array, Array], Array] = layer_norm,
+        relu: Callable[[Array], Array] = relu,
     ) -> None:
         self.config = config
         self._xp = xp
-        self._norm = norm or _layer_norm
-        self._relu = relu or _relu
+        self._norm = norm
+        self._relu = relu
         self._fields = observation_fields(config.rules)
         self._zero, self._one = (to_array(np.array(mark, np.float32)) for mark in (0, 1))
-        above = [[lies_above(Slot(a), Slot(b)) for b in range(N_SLOTS)] for a in range(N_SLOTS)]
-        covers = [[b in covers_of(Slot(a)) for b in range(N_SLOTS)] for a in range(N_SLOTS)]
-        self._above = to_array(np.array(above, np.float32))
-        self._covers = to_array(np.array(covers, np.float32))
+        self._above, self._covers = map(to_array, pyramid_relations())
         self._ranks = to_array(np.arange(1, N_RANKS + 1)[None, :, None])
         self._counts = to_array(np.arange(MAX_UNSEEN + 1, dtype=np.float32) / MAX_UNSEEN)
-        self._n_face_up = N_SLOTS + config.rules.reserve
         self._order = to_array(np.arange(config.rules.stock_size)[None])
         touched, kind = _of_actions(config.rules)
         self._touched, self._kind = to_array(touched), to_array(kind)
@@ -189,7 +212,7 @@ class Network:
         stream = self._norm(stream, weights["norm"]) * cards.there
         waste = self._card_at(stream, n_drawn - 1)
         stock = self._card_at(stream, n_drawn)
-        slots, reserve = stream[:, :N_SLOTS], stream[:, N_SLOTS : self._n_face_up]
+        slots, reserve = stream[:, :N_SLOTS], stream[:, N_SLOTS : self.config.n_face_up]
         everything = self._of_all(stream)[:, None]
         return self._xp.concatenate([slots, waste, stock, reserve, everything], axis=1)
 
@@ -247,7 +270,7 @@ class Network:
 
     def _seen(self, ranks: Array, n_drawn: Array) -> tuple[Array, Array, Array]:
         """How many cards of each rank lie in pyramid and reserve, waste and stock."""
-        face_up, order = ranks[:, :, : self._n_face_up], ranks[:, :, self._n_face_up :]
+        face_up, order = ranks[:, :, : self.config.n_face_up], ranks[:, :, self.config.n_face_up :]
         waste = (order * self._mark(self._order < n_drawn)[:, None]).sum(axis=2)
         stock = order.sum(axis=2) - waste
         return face_up.sum(axis=2) / MAX_UNSEEN, waste / MAX_UNSEEN, stock / MAX_UNSEEN
@@ -260,7 +283,7 @@ class Network:
     def _places(self, weights: Mapping[str, Array], n_drawn: Array) -> Array:
         """What is learned of each place; of waste and stock, by how far from the waste's top."""
         order = weights["order"][self._order - n_drawn + self.config.rules.stock_size]
-        shape = (len(n_drawn), self._n_face_up, self.config.width)
+        shape = (len(n_drawn), self.config.n_face_up, self.config.width)
         return self._xp.concatenate(
             [self._xp.broadcast_to(weights["places"], shape), order], axis=1
         )
@@ -268,7 +291,7 @@ class Network:
     def _card_at(self, stream: Array, order: Array) -> Array:
         """The token of a card of waste and stock, in the order of drawing; zeros where none is."""
         is_one = self._mark((order >= 0) & (order < self.config.rules.stock_size))[:, :, None]
-        index = self._n_face_up + order.clip(0, self.config.rules.stock_size - 1)
+        index = self.config.n_face_up + order.clip(0, self.config.rules.stock_size - 1)
         return stream[self._rows(order), index] * is_one
 
     def _block(
@@ -313,18 +336,6 @@ class Network:
 
     def _join(self, *parts: Array) -> Array:
         return self._xp.concatenate(parts, axis=-1)
-
-
-def _relu(x: Array) -> Array:
-    return np.maximum(x, 0)
-
-
-def _layer_norm(x: Array, weight: Array) -> Array:
-    """Ba, Kiros and Hinton, "Layer Normalization", 2016; without a bias, so no card stays zero."""
-    centred = x - x.mean(axis=-1, keepdims=True)
-    variance = (centred * centred).mean(axis=-1, keepdims=True)
-    normed: Array = centred / (variance + NORM_EPSILON) ** 0.5 * weight
-    return normed
 
 
 def _of_actions(rules: Rules) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

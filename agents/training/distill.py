@@ -37,7 +37,7 @@ class DistillConfig(LearnerConfig):
 
 def train_distill(config: DistillConfig) -> Path:
     """Train as `agents.training.learner.train` does."""
-    return train(config, (), _Distillation)
+    return train(config, _Distillation)
 
 
 class _Distillation(Learner):

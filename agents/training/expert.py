@@ -72,7 +72,7 @@ def train_expert_iteration(config: ExpertIterationConfig) -> Path:
             f"batch={config.batch} is not allowed: at most games * rollout ="
             f" {config.games * config.rollout}"
         )
-    return train(config, ("rollout", "batch"), _ExpertIteration)
+    return train(config, _ExpertIteration)
 
 
 class Rollout(NamedTuple):

@@ -259,15 +259,16 @@ def _play_on(
             game["position"], n_moves, moves, node_limit, rules_array, judge, words
         )
         if n_kept == 0:
-            if _chance(game, mix["lost"]):
-                return n_moves
-            game["is_over"] = 1
+            stops = _chance(game, mix["lost"])
         elif n_lost == 0:
-            if _chance(game, mix["easy"]):
-                return n_moves
-        elif face_down_of(game["position"], rules) == 0 or _chance(game, mix["hidden"]):
+            stops = _chance(game, mix["easy"])
+        else:
+            stops = face_down_of(game["position"], rules) == 0 or _chance(game, mix["hidden"])
+        if stops:
             return n_moves
-        if n_kept > 0:
+        if n_kept == 0:
+            game["is_over"] = 1
+        else:
             action = _some_move(game, n_moves, n_kept, mix, rank_bits, rules, moves, words)
             game["position"] = apply(game["position"], action, rules)
 

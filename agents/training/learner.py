@@ -171,19 +171,15 @@ def log_shares(logits: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
     return nn.functional.log_softmax(masked, dim=1)
 
 
-def train(
-    config: LearnerConfig, counts: tuple[str, ...], learner: Callable[[Any], Learner]
-) -> Path:
+def train(config: LearnerConfig, learner: Callable[[Any], Learner]) -> Path:
     """Train as configured; the path of the best policy.
 
     Writes to `config.out`: ``config.json`` with package versions, ``checkpoint.pt`` to resume from,
     ``policy.safetensors`` (last), ``best.safetensors`` (best on held-out deals) and
     ``evaluations.csv``. Resuming goes on from the last checkpoint and, on the same machine, ends
-    where an uninterrupted run would. Raises `ValueError` as `open_run` does; `counts` are the
-    fields that must be 1 or more besides those that all ways have.
+    where an uninterrupted run would. Raises `ValueError` as `open_run` does.
     """
-    all_counts = ("states", "games", "node_limit", "eval_every", *counts)
-    with open_run(config, all_counts, "states") as config:
+    with open_run(config, "states") as config:
         torch.set_num_threads(config.threads)
         run = learner(config)
         if config.resume:

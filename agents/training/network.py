@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,9 @@ from torch import nn
 from torch.nn import functional
 
 from agents.learned import Weights
-from agents.network import ALL_CARDS, NORM_EPSILON, Network, PolicyConfig
+from agents.network import ALL_CARDS, NORM_EPSILON, Network, PolicyConfig, pyramid_relations
 from pyramid_env.integrations.sb3 import PlacePolicy
-from pyramid_env.pyramid import N_SLOTS, Slot, covers_of, lies_above
+from pyramid_env.pyramid import N_SLOTS
 
 
 class PolicyNet(nn.Module):
@@ -110,7 +109,7 @@ class TokenExtractor(BaseFeaturesExtractor):
         return self.net.tokens(observations).float().flatten(1)
 
 
-class RankPolicy(PlacePolicy):
+class TokenPolicy(PlacePolicy):
     """A `MaskablePPO` policy that is a `PolicyNet`, on a `TokenExtractor`."""
 
     def _build(self, lr_schedule: Any) -> None:
@@ -177,14 +176,16 @@ def _first_value(name: str, shape: tuple[int, ...], config: PolicyConfig) -> tor
 
 def _neighbours(config: PolicyConfig) -> torch.Tensor:
     """(heads, cards, cards): whom a card hears from at first, each head one or more of these."""
-    n_face_up = N_SLOTS + config.rules.reserve
+    above, covers = map(torch.from_numpy, pyramid_relations())
+    drawn_next = torch.diag(torch.ones(config.rules.stock_size - 1), 1)
     found = torch.zeros(config.heads, config.n_cards, config.n_cards)
-    slots = range(N_SLOTS)
-    for a, b in product(slots, slots):
-        if b in covers_of(Slot(a)):
-            found[0, a, b] = found[1 % config.heads, b, a] = 0.7
-        if lies_above(Slot(a), Slot(b)):
-            found[2 % config.heads, a, b] = found[3 % config.heads, b, a] = 0.25
-    for drawn in range(n_face_up, config.n_cards - 1):
-        found[2 % config.heads, drawn, drawn + 1] = found[3 % config.heads, drawn + 1, drawn] = 1
+    for head, in_pyramid, in_order in (
+        (0, 0.7 * covers, 0),
+        (1, 0.7 * covers.T, 0),
+        (2, 0.25 * above, drawn_next),
+        (3, 0.25 * above.T, drawn_next.T),
+    ):
+        hears = found[head % config.heads]
+        hears[:N_SLOTS, :N_SLOTS] += in_pyramid
+        hears[config.n_face_up :, config.n_face_up :] += in_order
     return found

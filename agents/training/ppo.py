@@ -18,7 +18,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 
-from agents.training.network import RankPolicy, TokenExtractor
+from agents.training.network import TokenExtractor, TokenPolicy
 from agents.training.run import (
     Keeper,
     RunConfig,
@@ -79,9 +79,6 @@ class PPOConfig(RunConfig):
     """Steps between two evaluations on held-out deals, each with a checkpoint."""
 
 
-COUNTS = ("steps", "envs", "rollout", "batch", "epochs", "eval_every")
-
-
 def train_ppo(config: PPOConfig) -> Path:
     """Train as configured; the path of the best policy.
 
@@ -92,7 +89,7 @@ def train_ppo(config: PPOConfig) -> Path:
     checkpoint; resuming goes on from there and, on the same machine, ends where an uninterrupted
     run would.
     """
-    with open_run(config, COUNTS, "steps") as config:
+    with open_run(config, "steps") as config:
         torch.set_num_threads(config.threads)
         model = make_model(config)
         done = resume(model, config.out) if config.resume else 0
@@ -115,7 +112,7 @@ def make_model(config: PPOConfig) -> MaskablePPO:
     """A fresh model with its environment."""
     start = config.learning_rate
     model = MaskablePPO(
-        RankPolicy,
+        TokenPolicy,
         _make_games(config),
         learning_rate=lambda remaining: start * remaining,
         n_steps=config.rollout,

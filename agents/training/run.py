@@ -41,10 +41,16 @@ LOCK_FILE = "run.lock"
 
 _Range = tuple[Callable[[float], bool], str]
 
+_COUNT: _Range = (lambda value: value >= 1, "1 or more")
 _FRACTION: _Range = (lambda value: 0 <= value <= 1, "0 to 1")
 _SHARE: _Range = (lambda value: 0 < value <= 1, "above 0, at most 1")
 _WEIGHT: _Range = (lambda value: 0 <= value < math.inf, "0 or more")
+_COUNTS = (
+    *("width", "layers", "eval_deals", "threads", "steps", "envs", "states", "games"),
+    *("node_limit", "rollout", "batch", "epochs", "eval_every"),
+)
 _RANGES: dict[str, _Range] = {
+    **dict.fromkeys(_COUNTS, _COUNT),
     "seed": (lambda value: 0 <= value < 2**32, "0 to 2**32 - 1"),
     "learning_rate": _FRACTION,
     "worth_of_others": _SHARE,
@@ -54,7 +60,7 @@ _RANGES: dict[str, _Range] = {
     "entropy": _WEIGHT,
     "sharpness": _WEIGHT,
 }
-"""What the arguments may be that are no counts, in whatever way of training has them."""
+"""What numbers the arguments may be, in whatever way of training has them."""
 
 Config = TypeVar("Config", bound="RunConfig")
 
@@ -98,15 +104,15 @@ class RunConfig:
 
 
 @contextmanager
-def open_run(config: Config, counts: tuple[str, ...], lengthened_by: str) -> Iterator[Config]:
+def open_run(config: Config, lengthened_by: str) -> Iterator[Config]:
     """The run's folder, kept to us: with its configuration written, or read when resuming.
 
-    `counts` are the fields of its kind that must be 1 or more. The field `lengthened_by` says how
-    long the run is, and may be another when resuming. Raises `ValueError`, before anything is
-    changed, when the folder holds something and `resume` is not set, holds no run of this kind to
-    resume, or one that is under way.
+    The field `lengthened_by` says how long the run is, and may be another when resuming. Raises
+    `ValueError`, before anything is changed, for an argument out of its range, and when the folder
+    holds something and `resume` is not set, holds no run of this kind to resume, or one that is
+    under way.
     """
-    _check(config, counts)
+    _check(config)
     path = config.out / CONFIG_FILE
     if config.resume:
         if not path.is_file():
@@ -128,11 +134,8 @@ def open_run(config: Config, counts: tuple[str, ...], lengthened_by: str) -> Ite
         yield config
 
 
-def _check(config: RunConfig, counts: tuple[str, ...]) -> None:
+def _check(config: RunConfig) -> None:
     get_rules(config.rules)
-    for name in ("width", "layers", "eval_deals", "threads", *counts):
-        if getattr(config, name) < 1:
-            raise ValueError(f"{name}={getattr(config, name)} is not allowed: 1 or more")
     for name, (is_allowed, allowed) in _RANGES.items():
         if hasattr(config, name) and not is_allowed(getattr(config, name)):
             raise ValueError(f"{name}={getattr(config, name)} is not allowed: {allowed}")
