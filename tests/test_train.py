@@ -240,6 +240,7 @@ def test_a_run_can_start_from_a_policy(tiny: RunConfig, run: Path, tmp_path: Pat
     assert (before.logits(observations) == after.logits(observations)).all()
     with pytest.raises(ValueError, match="another size"):
         train(replace(config, out=tmp_path / "c", width=32))
+    assert not (tmp_path / "c").exists()
 
 
 @all_ways

@@ -61,11 +61,7 @@ class PolicyNet(nn.Module):
 
     def take(self, config: PolicyConfig, weights: Weights) -> None:
         """Take up weights; `ValueError` where they are of a network of another size."""
-        if config.shapes() != self.config.shapes():
-            raise ValueError(
-                f"these weights are of a network of another size: width {config.width}, layers"
-                f" {config.layers}, not width {self.config.width}, layers {self.config.layers}"
-            )
+        check_same_size(config, self.config)
         with torch.no_grad():
             for name, array in weights.items():
                 self.weights[name].copy_(torch.as_tensor(array))
@@ -84,6 +80,15 @@ class PolicyNet(nn.Module):
                 torch.relu,
             )
         return self._networks[device]
+
+
+def check_same_size(found: PolicyConfig, wanted: PolicyConfig) -> None:
+    """Raise `ValueError` where the weights of one network are none of the other."""
+    if found.shapes() != wanted.shapes():
+        raise ValueError(
+            f"these weights are of a network of another size: width {found.width}, layers"
+            f" {found.layers}, not width {wanted.width}, layers {wanted.layers}"
+        )
 
 
 def _to_tensor(device: torch.device, precision: torch.dtype, array: NDArray[Any]) -> torch.Tensor:

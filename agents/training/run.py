@@ -27,7 +27,7 @@ from agents.learned import LearnedAgent, Weights, read_policy, write_policy
 from agents.network import PolicyConfig
 from agents.playing import play_deals
 from agents.results import CURVE_COLUMNS, CURVE_FILE, read_curve
-from agents.training.network import PolicyNet
+from agents.training.network import PolicyNet, check_same_size
 from agents.versions import package_versions
 from pyramid_env.deals import FIRST_HELD_OUT_NUMBER
 from pyramid_env.files import PART, reading, reason_of, write_bytes, write_text
@@ -139,10 +139,10 @@ def _check(config: RunConfig) -> None:
     for name, (is_allowed, allowed) in _RANGES.items():
         if hasattr(config, name) and not is_allowed(getattr(config, name)):
             raise ValueError(f"{name}={getattr(config, name)} is not allowed: {allowed}")
-    policy_config(config)
+    policy = policy_config(config)
     find_device(config.device)
     if config.start_from is not None:
-        read_policy(config.start_from)
+        check_same_size(read_policy(config.start_from)[0], policy)
 
 
 def _resumed(config: Config, path: Path, lengthened_by: str) -> Config:
