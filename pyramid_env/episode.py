@@ -7,8 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -31,6 +29,7 @@ from pyramid_env.stepping import (
     step,
     step_one,
 )
+from pyramid_env.threads import StepThreads
 
 IllegalAction = Literal["penalty", "raise"]
 
@@ -113,8 +112,8 @@ class Episodes:
         self.settings["next_step"] = autoreset_mode == AutoresetMode.NEXT_STEP
         self.settings["same_step"] = autoreset_mode == AutoresetMode.SAME_STEP
         self.states = np.zeros(n, dtype=STATE_DTYPE)
-        self._bounds = np.linspace(0, n, min(num_threads, n) + 1).astype(int).tolist()
-        self._threads: ThreadPoolExecutor | None = None
+        self._num_threads = min(num_threads, n)
+        self._threads: StepThreads | None = None
         self._result = np.zeros(1, dtype=RESULT_DTYPE)
         self._max_steps = max_episode_steps
         self.set_rules(rules)
@@ -200,17 +199,15 @@ class Episodes:
             self.final_observations,
             self.final_results,
         )
-        first_end, *ends = self._bounds[1:]
-        if not ends:
-            return int(step(0, first_end, *arguments))
+        if self._num_threads == 1:
+            return int(step(0, len(self.states), *arguments))
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(len(ends), "pyramid_env")
-        others = [
-            self._threads.submit(step, start, end, *arguments)
-            for start, end in pairwise(self._bounds[1:])
-        ]
-        n_ended = step(0, first_end, *arguments)
-        return int(n_ended + sum(other.result() for other in others))
+            self._threads = StepThreads(len(self.states), self._num_threads)
+        try:
+            return self._threads.step(*arguments)
+        except BaseException:  # Ctrl-C, with others still at work
+            self.close()
+            raise
 
     def step_one(self, action: int) -> tuple[NDArray[np.int16], NDArray[np.int8], Result]:
         """Step the only row, which may not refuse its action: observation, mask and result."""
@@ -224,5 +221,6 @@ class Episodes:
     def close(self) -> None:
         """End the threads, if there are any; the next step starts them anew."""
         if self._threads is not None:
-            self._threads.shutdown()
+            self._threads.close()
+            self._threads = None
             self._threads = None

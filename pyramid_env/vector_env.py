@@ -35,7 +35,8 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
       `final_info`; DISABLED leaves it to `reset(options={"reset_mask": ...})`.
     - `copy`: fresh arrays from every call; False hands out the same buffers every time, for
       callers that are done with them before the next step.
-    - `num_threads`: threads that share the games of one step; worth it from some 4,096 games on.
+    - `num_threads`: threads that share the games of one step; worth it from some 512 games on.
+      Each looks out for the next step for 0.2 ms before it rests.
     - `max_episode_steps`: truncate episodes after so many steps, as `TimeLimit` does; no later than
       `pyramid_env.episode.step_limit` in any case.
     - `render_mode`: `"ansi"` or `"rgb_array"`; `render()` then gives one picture a game.
@@ -100,9 +101,14 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
             max_episode_steps=max_episode_steps,
         )
         self._buffers = self._episodes.empty_outputs()
+        self._infos_of_buffers: dict[str, Any] | None = None
         self._everyone = np.ones(num_envs, dtype=np.bool_)
         self._has_begun = False
         self._is_seeded = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies have buffers of their own."""
+        return self.__dict__ | {"_infos_of_buffers": None}
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -135,10 +141,9 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
             raise self._refusal(refused, int(actions[refused]))
         outputs = self._outputs()
         n_ended = self._episodes.step(actions, outputs)
-        observations, masks, results = outputs
+        observations, _, results = outputs
         terminated, truncated = results["terminated"], results["truncated"]
-        infos = self._infos(results, masks, self._everyone)
-        self._add(infos, "illegal_action", results["illegal_action"], results["is_step"])
+        infos = self._step_infos(outputs)
         if n_ended > 0:
             ended = terminated | truncated
             if self.autoreset_mode == AutoresetMode.SAME_STEP:
@@ -214,6 +219,20 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
 
     def _outputs(self) -> Outputs:
         return self._episodes.empty_outputs() if self._copy else self._buffers
+
+    def _step_infos(self, outputs: Outputs) -> dict[str, Any]:
+        """What all games say after a step; of the same buffers it is the same arrays each time.
+
+        To make them anew takes a fifth of the time of a step of 64 games.
+        """
+        if self._infos_of_buffers is not None:
+            return self._infos_of_buffers.copy()
+        _, masks, results = outputs
+        infos = self._infos(results, masks, self._everyone)
+        self._add(infos, "illegal_action", results["illegal_action"], results["is_step"])
+        if not self._copy:
+            self._infos_of_buffers = infos.copy()
+        return infos
 
     def _infos(
         self, results: NDArray[np.void], masks: NDArray[np.int8], rows: Bools

@@ -70,8 +70,10 @@ def mostly_legal(masks: NDArray[np.int8], generator: np.random.Generator) -> NDA
 
 
 def assert_same(first: Any, second: Any) -> None:
-    """Compare arrays, and dicts of them, with their dtypes."""
-    if isinstance(first, dict):
+    """Compare arrays, and dicts and sequences of them, with their dtypes."""
+    if isinstance(first, (list, tuple)):
+        assert_same(dict(enumerate(first)), dict(enumerate(second)))
+    elif isinstance(first, dict):
         assert first.keys() == second.keys()
         for key in first:
             assert_same(first[key], second[key])

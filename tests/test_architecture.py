@@ -18,7 +18,7 @@ LAYERS = (
     ("deals", "actions"),
     ("engine",),
     ("game", "hint", "observation", "rendering", "picture", "solver"),
-    ("stepping", "episode", "env", "vector_env", "play", "replay"),
+    ("stepping", "threads", "episode", "env", "vector_env", "play", "replay"),
     ("integrations", "commands"),
     ("agents", "__main__"),
     ("train", "evaluate"),
@@ -36,7 +36,9 @@ WITHIN_A_LAYER = {
         "solver",
     ),  # for exact hints; the solver itself works on positions
     ("rendering", "picture"),
+    ("threads", "stepping"),
     ("episode", "stepping"),
+    ("episode", "threads"),
     ("env", "episode"),
     ("vector_env", "episode"),
 }
@@ -46,7 +48,7 @@ DRAWN_BY = {"game", "env", "vector_env"}
 """The environments and what people play with: nothing else imports the drawing."""
 
 KEPT_TO = {
-    "numba": {"jit", "simd"},
+    "numba": {"jit", "simd", "threads"},
     "pygame": {"picture", "rendering"},
     "torch": {"integrations", "agents"},
     "stable_baselines3": {"integrations", "agents"},

@@ -95,7 +95,7 @@ def test_next_step_ignores_the_action_of_an_ended_game_whatever_it_is() -> None:
     for action in (0, -7, 10**12):
         results = copy.deepcopy(envs).step(np.array([action, 0]))
         expected = copy.deepcopy(envs).step(np.array([0, 0]))
-        assert_same(dict(enumerate(results)), dict(enumerate(expected)))
+        assert_same(results, expected)
         assert results[1].tolist() == [0.0, -1.0]
         assert results[4]["_illegal_action"].tolist() == [False, True]
         assert results[4]["deal_number"][0] >= 2**32
