@@ -72,6 +72,23 @@ def test_games_run_past_choices_with_face_down_cards_and_keep_the_win() -> None:
     assert (games.observations[:, unseen].sum(axis=1) > 0).mean() > 0.5
 
 
+def test_where_the_solver_knows_of_no_win_what_it_leaves_open_keeps_it() -> None:
+    """With so few positions it knows the lost moves of many games, and few that win."""
+    games = start(Rules(), node_limit=3, easy=0, lost=0)
+    unsure = 0
+    for _ in range(5):
+        keeps = np.where(
+            (games.words == WON).any(axis=1, keepdims=True),
+            games.words == WON,
+            games.words == UNDECIDED,
+        )
+        assert keeps.any(axis=1).all()
+        assert (games.words == LOST).any(axis=1).all()
+        unsure += int((~(games.words == WON).any(axis=1)).sum())
+        games.advance(keeps.argmax(axis=1))
+    assert unsure > 20
+
+
 def test_the_answer_does_not_depend_on_the_threads_and_goes_on_from_a_copy() -> None:
     one, two = start(Rules()), start(Rules(), threads=2)
     for _ in range(4):

@@ -18,7 +18,7 @@ import torch
 from torch.nn import functional
 
 from agents.training.learner import Learner, LearnerConfig, log_shares, train
-from pyramid_env.solver.judge import LOST, WON
+from pyramid_env.solver.judge import LOST, UNDECIDED, WON
 
 HINT_WEIGHT = 0.3
 """What imitating the hint counts in lost positions, against a choice that matters."""
@@ -58,17 +58,26 @@ class _Distillation(Learner):
         shares = log_shares(logits, words)
         self._descend(self._loss(shares, wins, words))
         self._draw(shares)
-        matters = (words == WON).any(dim=1) & (words == LOST).any(dim=1)
-        kept = words.gather(1, shares.argmax(dim=1, keepdim=True))[:, 0] == WON
+        keeps = _keep_the_win(words)
+        matters = keeps.any(dim=1) & (words == LOST).any(dim=1)
+        kept = keeps.gather(1, shares.argmax(dim=1, keepdim=True))[:, 0]
         return float(kept[matters].float().mean()) if bool(matters.any()) else 1.0
 
     def _loss(self, shares: torch.Tensor, wins: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
-        kept = words == WON
+        keeps = _keep_the_win(words)
         hints = self._tensor(self.labelled.hints).clamp(min=0)[:, None]
         worth = torch.full_like(shares, self.config.worth_of_others).scatter(1, hints, 1.0)
-        share_kept = torch.logsumexp((shares + worth.log()).masked_fill(~kept, -1e9), dim=1)
+        share_kept = torch.logsumexp((shares + worth.log()).masked_fill(~keeps, -1e9), dim=1)
         of_hint = shares.gather(1, hints)[:, 0]
-        of_policy = -torch.where(kept.any(dim=1), share_kept, HINT_WEIGHT * of_hint).mean()
+        of_policy = -torch.where(keeps.any(dim=1), share_kept, HINT_WEIGHT * of_hint).mean()
         known = (words == WON) | (words == LOST)
-        of_wins = functional.binary_cross_entropy_with_logits(wins[known], kept[known].float())
+        of_wins = functional.binary_cross_entropy_with_logits(
+            wins[known], (words == WON)[known].float()
+        )
         return of_policy + WIN_WEIGHT * of_wins
+
+
+def _keep_the_win(words: torch.Tensor) -> torch.Tensor:
+    """Which moves keep the win, as far as the solver knows (see `LabelledGames`)."""
+    won = words == WON
+    return torch.where(won.any(dim=1, keepdim=True), won, words == UNDECIDED)

@@ -33,7 +33,7 @@ from pyramid_env.hint import hint
 from pyramid_env.jit import kernel
 from pyramid_env.observation import LAYOUT_DTYPE, encode, lay_out, observation_size
 from pyramid_env.rules import Rules
-from pyramid_env.solver.judge import LOST, WON, can_win, new_judge, take_up
+from pyramid_env.solver.judge import LOST, UNDECIDED, WON, can_win, new_judge, take_up
 
 ILLEGAL = -2
 """Stands where there is no such move; the solver's words are `WON`, `LOST` and `UNDECIDED`."""
@@ -58,10 +58,11 @@ _MIX_DTYPE = np.dtype([(name, np.uint64) for name in ("hidden", "easy", "lost", 
 class LabelledGames:
     """Many games, each at a position where something is to be learned.
 
-    `hidden` is the share, in thousandths, of the choices that matter at which a game stops while
-    cards are face down; `easy` and `lost` are those of the positions where all moves keep the win,
-    and where none does. `by_hint` is the share of the moves in between that are the hint's where
-    that keeps the win.
+    A move keeps the win if the solver says so; where it says so of none, those do that it leaves
+    undecided. `hidden` is the share, in thousandths, of the choices that matter at which a game
+    stops while cards are face down; `easy` and `lost` are those of the positions where all moves
+    keep the win, and where none does. `by_hint` is the share of the moves in between that are the
+    hint's where that keeps the win.
     """
 
     observations: NDArray[np.int16]
@@ -79,7 +80,7 @@ class LabelledGames:
         rules: Rules,
         *,
         seed: int,
-        node_limit: int = 1000,
+        node_limit: int = 4000,
         hidden: int = 400,
         easy: int = 80,
         lost: int = 150,
@@ -258,7 +259,7 @@ def _play_on(
         n_kept, n_lost = judge_moves(
             game["position"], n_moves, moves, node_limit, rules_array, judge, words
         )
-        if n_kept == 0:
+        if n_lost == n_moves:
             stops = _chance(game, mix["lost"])
         elif n_lost == 0:
             stops = _chance(game, mix["easy"])
@@ -266,10 +267,11 @@ def _play_on(
             stops = face_down_of(game["position"], rules) == 0 or _chance(game, mix["hidden"])
         if stops:
             return n_moves
-        if n_kept == 0:
+        if n_lost == n_moves:
             game["is_over"] = 1
         else:
-            action = _some_move(game, n_moves, n_kept, mix, rank_bits, rules, moves, words)
+            keeps = np.int64(WON if n_kept > 0 else UNDECIDED)
+            action = _some_move(game, n_moves, keeps, mix, rank_bits, rules, moves, words)
             game["position"] = apply(game["position"], action, rules)
 
 
@@ -277,22 +279,24 @@ def _play_on(
 def _some_move(
     game: Any,
     n_moves: Any,
-    n_kept: Any,
+    keeps: Any,
     mix: Any,
     rank_bits: Any,
     rules: Any,
     moves: Any,
     words: Any,
 ) -> Any:
-    """The hint's move, or a random one, of those that keep the win."""
-    if _chance(game, mix["hint"]):
-        action = hint(game["position"], rank_bits, rules)
-        for k in range(n_moves):
-            if np.int64(moves[np.uint64(k)]) == action and words[np.uint64(k)] == WON:
-                return action
+    """The hint's move, or a random one, of those with the word `keeps`."""
+    wanted = hint(game["position"], rank_bits, rules) if _chance(game, mix["hint"]) else -1
+    n_kept = 0
+    for k in range(n_moves):
+        if words[np.uint64(k)] == keeps:
+            if np.int64(moves[np.uint64(k)]) == wanted:
+                return wanted
+            n_kept += 1
     chosen, game["counter"] = draw_below(np.uint64(n_kept), game["counter"])
     for k in range(n_moves):
-        if words[np.uint64(k)] == WON:
+        if words[np.uint64(k)] == keeps:
             if chosen == np.uint64(0):
                 return np.int64(moves[np.uint64(k)])
             chosen -= np.uint64(1)

@@ -48,7 +48,7 @@ class LearnerConfig(RunConfig):
     learning_rate: float = 1e-3
     """Step size at its highest; it falls to nothing, as a cosine does."""
 
-    node_limit: int = 1000
+    node_limit: int = 4000
     """Positions that the solver may meet for one word."""
 
     eval_every: int = 400_000
