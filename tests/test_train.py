@@ -19,16 +19,23 @@ from agents.baselines import RandomAgent
 from agents.commands.train import TRAIN
 from agents.learned import LearnedAgent
 from agents.network import PolicyConfig
-from agents.training.distill import DistillConfig, _Distillation, train_distill
+from agents.training.distill import (
+    DistillConfig,
+    _Distillation,
+    _keep_the_win,
+    train_distill,
+)
 from agents.training.expert import (
     ExpertIterationConfig,
     _ExpertIteration,
 )
+from agents.training.labelling import ILLEGAL
 from agents.training.network import PolicyNet
 from agents.training.ppo import PPOConfig, make_model, net_of
 from agents.training.run import RunConfig, load_checkpoint
 from pyramid_env import PRESETS, PyramidVectorEnv, Rules
 from pyramid_env.integrations.sb3 import PyramidVecEnv
+from pyramid_env.solver.judge import LOST, UNDECIDED, WON
 
 TINY = PPOConfig(
     steps=1024,
@@ -196,6 +203,17 @@ def stopping_after(n_steps: int, step: Any) -> Any:
     return stopping
 
 
+def test_undecided_moves_keep_the_win_where_none_is_known_to() -> None:
+    words = torch.tensor(
+        [
+            [WON, LOST, UNDECIDED, ILLEGAL],
+            [LOST, UNDECIDED, ILLEGAL, LOST],
+            [LOST, LOST, LOST, LOST],
+        ]
+    )
+    assert _keep_the_win(words).nonzero().tolist() == [[0, 0], [1, 1]]
+
+
 def test_distillation_beats_what_it_began_with(tmp_path: Path) -> None:
     config = DistillConfig(
         states=40_000,
@@ -229,18 +247,24 @@ def test_a_folder_is_never_overwritten_and_nothing_is_resumed_from_nothing(
 
 
 @all_ways
-def test_a_run_can_start_from_a_policy(tiny: RunConfig, run: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("more_layers", [0, 2])
+def test_a_run_can_start_from_a_policy(
+    more_layers: int, tiny: RunConfig, run: Path, tmp_path: Path
+) -> None:
     first = run / "policy.safetensors"
-    config = replace(tiny, out=tmp_path / "b", start_from=first, learning_rate=0.0)
+    layers = tiny.layers + more_layers
+    config = replace(tiny, out=tmp_path / "b", start_from=first, layers=layers, learning_rate=0.0)
     train(config)
     before, after = (
         LearnedAgent.load(p, Rules()) for p in (first, config.out / "best.safetensors")
     )
     observations, _ = PyramidVectorEnv(4).reset(seed=0)
     assert (before.logits(observations) == after.logits(observations)).all()
-    with pytest.raises(ValueError, match="another size"):
-        train(replace(config, out=tmp_path / "c", width=32))
-    assert not (tmp_path / "c").exists()
+    longest = replace(config, out=tmp_path / "c", start_from=config.out / "best.safetensors")
+    for wrong in ({"width": 32}, {"layers": layers - 1}):
+        with pytest.raises(ValueError, match=r"another size|layers=0 is not allowed"):
+            train(replace(longest, **wrong))  # type: ignore[arg-type]
+        assert not (tmp_path / "c").exists()
 
 
 @all_ways

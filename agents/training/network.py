@@ -60,11 +60,17 @@ class PolicyNet(nn.Module):
         }
 
     def take(self, config: PolicyConfig, weights: Weights) -> None:
-        """Take up weights; `ValueError` where they are of a network of another size."""
-        check_same_size(config, self.config)
+        """Take up the weights of a network of this size, or of one with fewer blocks.
+
+        The blocks that it has not come after its own, and change nothing at first. `ValueError`
+        where it is of another size.
+        """
+        check_fits(config, self.config)
         with torch.no_grad():
             for name, array in weights.items():
                 self.weights[name].copy_(torch.as_tensor(array))
+            for i in range(config.layers, self.config.layers):
+                self.weights[f"blocks/{i}/outer"].zero_()
 
     def _in_precision(self) -> dict[str, torch.Tensor]:
         return {name: weight.to(self.precision) for name, weight in self.weights.items()}
@@ -82,12 +88,12 @@ class PolicyNet(nn.Module):
         return self._networks[device]
 
 
-def check_same_size(found: PolicyConfig, wanted: PolicyConfig) -> None:
-    """Raise `ValueError` where the weights of one network are none of the other."""
-    if found.shapes() != wanted.shapes():
+def check_fits(found: PolicyConfig, wanted: PolicyConfig) -> None:
+    """Raise `ValueError` where a network cannot take up the weights of another."""
+    if not found.shapes().items() <= wanted.shapes().items():
         raise ValueError(
             f"these weights are of a network of another size: width {found.width}, layers"
-            f" {found.layers}, not width {wanted.width}, layers {wanted.layers}"
+            f" {found.layers}, not width {wanted.width}, layers {wanted.layers} or fewer"
         )
 
 

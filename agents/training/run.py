@@ -27,7 +27,7 @@ from agents.learned import LearnedAgent, Weights, read_policy, write_policy
 from agents.network import PolicyConfig
 from agents.playing import play_deals
 from agents.results import CURVE_COLUMNS, CURVE_FILE, read_curve
-from agents.training.network import PolicyNet, check_same_size
+from agents.training.network import PolicyNet, check_fits
 from agents.versions import package_versions
 from pyramid_env.deals import FIRST_HELD_OUT_NUMBER
 from pyramid_env.files import PART, reading, reason_of, write_bytes, write_text
@@ -79,7 +79,7 @@ class RunConfig:
     """Go on with the run in the folder, under its own configuration but for its length."""
 
     start_from: Path | None = None
-    """Policy file whose weights the policy starts with."""
+    """Policy file whose weights the policy starts with; it may have fewer layers."""
 
     seed: int = 0
     """Seed of the deals, the weights and the sampling."""
@@ -142,7 +142,7 @@ def _check(config: RunConfig) -> None:
     policy = policy_config(config)
     find_device(config.device)
     if config.start_from is not None:
-        check_same_size(read_policy(config.start_from)[0], policy)
+        check_fits(read_policy(config.start_from)[0], policy)
 
 
 def _resumed(config: Config, path: Path, lengthened_by: str) -> Config:
