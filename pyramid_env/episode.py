@@ -59,6 +59,7 @@ class Result(NamedTuple):
     has_number: bool
     terminated: bool
     truncated: bool
+    ended: bool
     illegal_action: bool
     is_success: bool
     is_step: bool

@@ -61,6 +61,7 @@ RESULT_DTYPE = np.dtype(
         ("has_number", np.bool_),
         ("terminated", np.bool_),
         ("truncated", np.bool_),
+        ("ended", np.bool_),  # terminated or truncated
         ("illegal_action", np.bool_),
         ("is_success", np.bool_),
         ("is_step", np.bool_),  # False where an episode has just begun
@@ -152,7 +153,7 @@ def _begin_next(state: Any, rules: Any) -> None:
 def _clear(result: Any) -> None:
     """No step led to what the result shows."""
     result["reward"] = 0.0
-    result["terminated"] = result["truncated"] = False
+    result["terminated"] = result["truncated"] = result["ended"] = False
     result["illegal_action"] = result["is_step"] = False
 
 
@@ -255,6 +256,7 @@ def step_one(
         result["has_number"],
         result["terminated"],
         result["truncated"],
+        result["ended"],
         result["illegal_action"],
         result["is_success"],
         result["is_step"],
@@ -291,6 +293,7 @@ def _advance(state: Any, action: Any, rules: Any, settings: Any, result: Any) ->
     result["reward"] = reward
     result["terminated"] = terminated
     result["truncated"] = truncated
+    result["ended"] = terminated or truncated
     result["illegal_action"] = is_illegal
     result["is_step"] = True
 

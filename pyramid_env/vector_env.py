@@ -142,15 +142,14 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
         outputs = self._outputs()
         n_ended = self._episodes.step(actions, outputs)
         observations, _, results = outputs
-        terminated, truncated = results["terminated"], results["truncated"]
         infos = self._step_infos(outputs)
         if n_ended > 0:
-            ended = terminated | truncated
             if self.autoreset_mode == AutoresetMode.SAME_STEP:
-                self._add_final(infos, ended)
+                self._add_final(infos, results["ended"])
             else:
-                self._add(infos, "is_success", results["is_success"], ended)
-        return observations, results["reward"], terminated, truncated, infos
+                infos |= {"is_success": results["is_success"], "_is_success": results["ended"]}
+        flags = results["terminated"], results["truncated"]
+        return observations, results["reward"], *flags, infos
 
     def close_extras(self, **kwargs: Any) -> None:
         """End the threads."""
@@ -229,7 +228,10 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
             return self._infos_of_buffers.copy()
         _, masks, results = outputs
         infos = self._infos(results, masks, self._everyone)
-        self._add(infos, "illegal_action", results["illegal_action"], results["is_step"])
+        infos |= {
+            "illegal_action": results["illegal_action"],
+            "_illegal_action": results["is_step"],
+        }
         if not self._copy:
             self._infos_of_buffers = infos.copy()
         return infos
@@ -243,8 +245,7 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
             self._add(infos, key, results[key], rows)
         has_number = results["has_number"]
         numbered = has_number if rows is self._everyone else rows & has_number
-        self._add(infos, "deal_number", results["deal_number"], numbered)
-        return infos
+        return infos | {"deal_number": results["deal_number"], "_deal_number": numbered}
 
     def _add(self, infos: dict[str, Any], key: str, values: Any, rows: Bools) -> None:
         infos[key] = values
