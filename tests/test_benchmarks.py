@@ -21,6 +21,9 @@ def test_a_table_has_its_first_column_to_the_left_and_the_others_to_the_right() 
         ("search nonsense", "nonsense"),
         ("search kawu --deals 0", "--deals 0 is not allowed: 1 or more"),
         ("search kawu --variants nonsense", "--variants 'nonsense': give some of the search, 4"),
+        ("mistakes greedy --games 0", "--games 0 is not allowed: 1 or more"),
+        ("mistakes solver", "solver needs to see the hidden cards: give a fair agent"),
+        ("mistakes greedy --node-limit 9999", "--node-limit 9999 is not allowed: 1 to"),
         ("peers nonsense", "peers.py nonsense: give one of idle, envpool-catch,"),
         ("peers", "give one of idle,"),
     ],
@@ -38,3 +41,25 @@ def test_a_command_line_that_makes_no_sense_is_refused_in_one_line(
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
+
+
+def test_mistakes_are_choices_that_lose_while_others_do_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A perfect player would make none; the hint makes some of each kind, and the search few."""
+    mistakes = import_module("mistakes")
+    monkeypatch.setattr(mistakes, "SIDE_BY_SIDE", 20)
+    wrong = {}
+    for agent in ("greedy", "search"):
+        monkeypatch.setattr(sys, "argv", ["mistakes", agent, "--games", "60"])
+        mistakes.main()
+        lines = capsys.readouterr().out.splitlines()
+        shares = [float(line.split("|")[4].strip(" %")) for line in lines[2:]]
+        assert [line.split("|")[1].strip() for line in lines[2:]] == [
+            "cards face down",
+            "all cards known",
+        ]
+        wrong[agent] = shares
+    assert min(wrong["greedy"]) > 3
+    assert wrong["search"][0] < 10
+    assert wrong["search"][1] == 0
