@@ -31,7 +31,7 @@ class Arguments:
     """Count an agent's choices that matter, and which of them lose."""
 
     agent: Annotated[str, tyro.conf.Positional]
-    """What `evaluate.py --agents` takes."""
+    """What `evaluate.py --agents` takes, such as learned, or mine=policy.safetensors."""
 
     rules: str = "kawu"
     """Preset to play."""
