@@ -29,7 +29,7 @@ from pyramid_env.jit import kernel
 from pyramid_env.stepping import step
 
 _LOOKS = 4000
-"""How often a thread looks before it rests: about 0.2 ms."""
+"""How often a thread looks before it rests: about 0.2 ms, where it can pause between two looks."""
 
 _LINE = 8
 """Words from one turn to the next: two threads that wrote to one cache line would slow down."""
