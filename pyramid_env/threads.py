@@ -95,29 +95,11 @@ class StepThreads:
 
 
 @kernel
-def _lead(
-    turns: Any,
-    turn: int,
-    since: int,
-    first: int,
-    end: int,
-    states: Any,
-    actions: Any,
-    rules: Any,
-    settings: Any,
-    observations: Any,
-    masks: Any,
-    results: Any,
-    last_observations: Any,
-    last_results: Any,
-) -> Any:
+def _lead(turns: Any, turn: int, since: int, first: int, end: int, *arrays: Any) -> Any:
     """Announce a turn, step the caller's rows, wait; how many ended, and how many of the others."""
     turns[0, 1] = since
     _say(turns, 0, turn)
-    shown = observations, masks, results
-    n_ended = step(
-        first, end, states, actions, rules, settings, *shown, last_observations, last_results
-    )
+    n_ended = step(first, end, *arrays)
     return n_ended, _when_done(turns, turn)
 
 
@@ -137,28 +119,11 @@ def _when_done(turns: Any, turn: int) -> Any:
 
 @kernel
 def _follow(
-    turns: Any,
-    other: int,
-    turn: int,
-    since: int,
-    first: int,
-    end: int,
-    states: Any,
-    actions: Any,
-    rules: Any,
-    settings: Any,
-    observations: Any,
-    masks: Any,
-    results: Any,
-    last_observations: Any,
-    last_results: Any,
+    turns: Any, other: int, turn: int, since: int, first: int, end: int, *arrays: Any
 ) -> Any:
     """Step rows, turn by turn, until none comes for a while or the arrays are others; the last."""
-    shown = observations, masks, results
     while True:
-        turns[other, 1] = step(
-            first, end, states, actions, rules, settings, *shown, last_observations, last_results
-        )
+        turns[other, 1] = step(first, end, *arrays)
         _say(turns, other, turn)
         looks = 0
         while _look(turns, 0) <= turn:  # a turn can be begun before it is announced
