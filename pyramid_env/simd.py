@@ -60,7 +60,8 @@ def fill_32(target: Any, at: Any, value: Any) -> None:
     target[int(at) : int(at) + _RUN] = value
 
 
-def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+def pointer_to(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    """For what emits instructions: where an entry of a contiguous array lies."""
     data = context.make_array(array_type)(context, builder, array).data
     return builder.gep(data, [index])
 
@@ -83,7 +84,7 @@ def _splat(builder: Any, value: Any, vector: Any) -> Any:
 
 def _emit_load_8(typing_context: Any, source: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _load(builder, _pointer(context, builder, signature.args[0], *args), _WORD)
+        return _load(builder, pointer_to(context, builder, signature.args[0], *args), _WORD)
 
     return types.uint64(source, at), generate
 
@@ -92,8 +93,8 @@ def _emit_widen_8(
     typing_context: Any, target: Any, to: Any, source: Any, at: Any, chosen: Any, other: Any
 ) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        written = _pointer(context, builder, signature.args[0], *args[:2])
-        read = _pointer(context, builder, signature.args[2], *args[2:4])
+        written = pointer_to(context, builder, signature.args[0], *args[:2])
+        read = pointer_to(context, builder, signature.args[2], *args[2:4])
         bits = builder.bitcast(builder.trunc(args[4], ir.IntType(_N)), _BITS)
         others = _splat(builder, builder.trunc(args[5], ir.IntType(8)), _BYTES)
         _store_widened(builder, builder.select(bits, _load(builder, read, _BYTES), others), written)
@@ -104,9 +105,9 @@ def _emit_widen_8(
 
 def _emit_widen_8_backwards(typing_context: Any, target: Any, to: Any, source: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        written = _pointer(context, builder, signature.args[0], *args[:2])
+        written = pointer_to(context, builder, signature.args[0], *args[:2])
         before = builder.sub(args[3], args[3].type(_N))
-        read = _pointer(context, builder, signature.args[2], args[2], before)
+        read = pointer_to(context, builder, signature.args[2], args[2], before)
         vector = _load(builder, read, _BYTES)
         _store_widened(builder, builder.shuffle_vector(vector, vector, _BACKWARDS), written)
         return context.get_dummy_value()
@@ -118,8 +119,8 @@ def _emit_count_8(
     typing_context: Any, target: Any, to: Any, words: Any, at: Any, chosen: Any
 ) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        written = _pointer(context, builder, signature.args[0], *args[:2])
-        read = _pointer(context, builder, signature.args[2], *args[2:4])
+        written = pointer_to(context, builder, signature.args[0], *args[:2])
+        read = pointer_to(context, builder, signature.args[2], *args[2:4])
         shared = builder.and_(_load(builder, read, _WORDS), _splat(builder, args[4], _WORDS))
         kind = ir.FunctionType(_WORDS, [_WORDS])
         popcount = cgutils.get_or_insert_function(builder.module, kind, "llvm.ctpop.v8i64")
@@ -134,7 +135,7 @@ def _emit_fill_32(typing_context: Any, target: Any, at: Any, value: Any) -> Any:
     run = ir.VectorType(ir.IntType(8), _RUN)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        written = _pointer(context, builder, signature.args[0], *args[:2])
+        written = pointer_to(context, builder, signature.args[0], *args[:2])
         pointer = builder.bitcast(written, run.as_pointer())
         builder.store(_splat(builder, args[2], run), pointer, align=1)
         return context.get_dummy_value()

@@ -26,6 +26,7 @@ from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 from pyramid_env.jit import kernel
+from pyramid_env.simd import pointer_to
 from pyramid_env.stepping import step
 
 _LOOKS = 4000
@@ -39,7 +40,7 @@ _HAS_PAUSE = platform.machine().lower() in ("x86_64", "amd64")
 
 
 class StepThreads:
-    """Steps `n_rows` games by `n_threads` threads, of which the caller is one.
+    """Steps `n_rows` games by at most as many threads, of which the caller is one.
 
     The turns are counted. `_turn` and what goes with it are under the lock. `_turns` says it again
     for those who look: the caller's line holds the turn and since which one the arrays are the
@@ -47,15 +48,15 @@ class StepThreads:
     """
 
     def __init__(self, n_rows: int, n_threads: int) -> None:
-        bounds = np.linspace(0, n_rows, min(n_threads, n_rows) + 1).astype(int).tolist()
+        bounds = np.linspace(0, n_rows, n_threads + 1).astype(int).tolist()
         self._shares = list(pairwise(bounds))
-        self._turns = np.zeros((len(self._shares), _LINE), np.int64)
+        self._turns = np.zeros((n_threads, _LINE), np.int64)
         self._lock = Lock()
         self._turn = self._since = 0
         self._arrays: tuple[Any, ...] = ()
         self._actions = np.empty(n_rows, np.int64)
         self._up: dict[int, Future[None]] = {}
-        self._pool = ThreadPoolExecutor(len(self._shares), "pyramid_env")
+        self._pool = ThreadPoolExecutor(n_threads - 1, "pyramid_env")
 
     def step(self, states: Any, actions: NDArray[np.int64], *others: Any) -> int:
         """Step all rows, by the arguments of `stepping.step` after its rows; how many ended."""
@@ -145,14 +146,14 @@ def _look(turns: Any, line: Any) -> Any:
     return turns[line, 0]
 
 
-def _pointer(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    data = context.make_array(signature.args[0])(context, builder, args[0]).data
-    return builder.gep(data, [builder.mul(args[1], args[1].type(_LINE))])
+def _turn_of(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    at = builder.mul(args[1], args[1].type(_LINE))
+    return pointer_to(context, builder, signature.args[0], args[0], at)
 
 
 def _emit_say(typing_context: Any, turns: Any, line: Any, turn: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _pointer(context, builder, signature, args)
+        pointer = _turn_of(context, builder, signature, args)
         builder.store_atomic(args[2], pointer, "release", 8)
         return context.get_dummy_value()
 
@@ -165,7 +166,7 @@ def _emit_look(typing_context: Any, turns: Any, line: Any) -> Any:
             kind = ir.FunctionType(ir.VoidType(), [])
             pause = get_or_insert_function(builder.module, kind, "llvm.x86.sse2.pause")
             builder.call(pause, [])
-        return builder.load_atomic(_pointer(context, builder, signature, args), "acquire", 8)
+        return builder.load_atomic(_turn_of(context, builder, signature, args), "acquire", 8)
 
     return types.int64(turns, types.int64), generate
 

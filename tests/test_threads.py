@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from playing import assert_same
 
 from pyramid_env import PyramidVectorEnv, sample_actions, threads
 
@@ -26,14 +27,6 @@ def play(env: PyramidVectorEnv, n_steps: int, pause: float = 0) -> Iterator[list
     env.close()
 
 
-def same(left: Iterator[list[np.ndarray]], right: Iterator[list[np.ndarray]]) -> bool:
-    return all(
-        (a == b).all()
-        for lefts, rights in zip(left, right, strict=True)
-        for a, b in zip(lefts, rights, strict=True)
-    )
-
-
 def alive() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if "pyramid_env" in thread.name]
 
@@ -42,13 +35,13 @@ def alive() -> list[threading.Thread]:
 @pytest.mark.parametrize("num_threads", [2, 3, 8])
 def test_many_steps_are_those_of_one_thread(num_threads: int, copy: bool) -> None:
     shared = PyramidVectorEnv(N, num_threads=num_threads, copy=copy)
-    assert same(play(shared, 300), play(PyramidVectorEnv(N), 300))
+    assert_same([*play(shared, 300)], [*play(PyramidVectorEnv(N), 300)])
 
 
 @pytest.mark.parametrize("copy", [False, True])
 def test_threads_that_have_gone_to_rest_come_back(copy: bool) -> None:
     env = PyramidVectorEnv(N, num_threads=2, copy=copy)
-    assert same(play(env, 8, pause=0.02), play(PyramidVectorEnv(N), 8))
+    assert_same([*play(env, 8, pause=0.02)], [*play(PyramidVectorEnv(N), 8)])
     env.step(np.zeros(N, np.int64))
     team: Any = env._episodes._threads
     deadline = time.monotonic() + 10
@@ -70,7 +63,7 @@ def test_what_ends_a_thread_is_raised_and_not_waited_for(monkeypatch: pytest.Mon
         with pytest.raises(MemoryError, match="no room"):
             env.step(np.zeros(N, np.int64))
     assert not alive()
-    assert same(play(env, 30), play(PyramidVectorEnv(N), 30))
+    assert_same([*play(env, 30)], [*play(PyramidVectorEnv(N), 30)])
 
 
 def test_after_a_stop_no_thread_is_left_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,5 +78,5 @@ def test_after_a_stop_no_thread_is_left_at_work(monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(KeyboardInterrupt):
             env.step(np.zeros(N, np.int64))
     assert not alive()
-    assert same(play(env, 30), play(PyramidVectorEnv(N), 30))
+    assert_same([*play(env, 30)], [*play(PyramidVectorEnv(N), 30)])
     assert not alive()

@@ -55,16 +55,16 @@ class _Distillation(Learner):
         self.labelled.advance(self.actions)
         words = self._tensor(self.labelled.words)
         logits, wins = self.net(self._tensor(self.labelled.observations))
-        shares = log_shares(logits, words)
-        self._descend(self._loss(shares, wins, words))
+        shares, keeps = log_shares(logits, words), _keep_the_win(words)
+        self._descend(self._loss(shares, wins, words, keeps))
         self._draw(shares)
-        keeps = _keep_the_win(words)
         matters = keeps.any(dim=1) & (words == LOST).any(dim=1)
         kept = keeps.gather(1, shares.argmax(dim=1, keepdim=True))[:, 0]
         return float(kept[matters].float().mean()) if bool(matters.any()) else 1.0
 
-    def _loss(self, shares: torch.Tensor, wins: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
-        keeps = _keep_the_win(words)
+    def _loss(
+        self, shares: torch.Tensor, wins: torch.Tensor, words: torch.Tensor, keeps: torch.Tensor
+    ) -> torch.Tensor:
         hints = self._tensor(self.labelled.hints).clamp(min=0)[:, None]
         worth = torch.full_like(shares, self.config.worth_of_others).scatter(1, hints, 1.0)
         share_kept = torch.logsumexp((shares + worth.log()).masked_fill(~keeps, -1e9), dim=1)
