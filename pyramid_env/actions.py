@@ -37,6 +37,7 @@ from pyramid_env.texts import shown
 _0 = np.uint64(0)
 _1 = np.uint64(1)
 _8 = np.uint64(8)
+_ONES = np.uint64(0x0101010101010101)  # eight bytes, each of them 1
 
 Action = NewType("Action", int)
 MoveKind = Literal["pair", "king", "draw", "recycle"]
@@ -164,7 +165,7 @@ def sample_actions(
     """Draw one legal action a row, uniformly.
 
     `action_masks` is int8[n, n_actions]; returns int64[n]. Raises `ValueError` where a row has no
-    legal action.
+    legal action, or something else than 0 and 1.
     """
     if action_masks.ndim != 2 or action_masks.dtype != np.int8:
         raise ValueError(
@@ -175,17 +176,19 @@ def sample_actions(
     too_few = max(0, 8 - action_masks.shape[1])
     masks = np.pad(action_masks, ((0, 0), (0, too_few))) if too_few else action_masks
     masks = np.require(masks, requirements=["C", "W"])  # the one kind that is compiled
-    empty = _sample(masks, generator.random(len(masks)), actions)
-    if empty >= 0:
-        raise ValueError(f"row {empty} of action_masks has no legal action")
+    row, is_empty = _sample(masks, generator.random(len(masks)), actions)
+    if row >= 0:
+        fault = "no legal action" if is_empty else "something else than 0 and 1"
+        raise ValueError(f"row {row} of action_masks has {fault}")
     return actions
 
 
 @kernel
-def _sample(masks: Any, uniforms: Any, actions: Any) -> int:
-    """Write the action at fraction `uniforms[i]` of row i's ones; the first empty row, or -1.
+def _sample(masks: Any, uniforms: Any, actions: Any) -> Any:
+    """Write the action at fraction `uniforms[i]` of row i's ones.
 
-    Eight actions are read at a time, which takes a fifth of reading them one by one.
+    The first row that is wrong, or -1, and whether it is empty. Eight actions are read at a time,
+    which takes a fifth of reading them one by one.
     """
     n_actions = np.uint64(masks.shape[1])
     n_words = n_actions // _8
@@ -193,17 +196,20 @@ def _sample(masks: Any, uniforms: Any, actions: Any) -> int:
     legal = np.empty(n_actions, np.int64)
     for row in range(masks.shape[0]):
         start = np.uint64(row) * n_actions
-        count = _0
+        count, met = _0, _0
         for i in range(n_words):
             at = _8 * np.uint64(i)
-            count = _list_ones(load_8(masks, start + at), at, legal, count)
+            word = load_8(masks, start + at)
+            met |= word
+            count = _list_ones(word & _ONES, at, legal, count)
         if n_rest:  # read with those before, and these shifted out
             last = load_8(masks, start + n_actions - _8) >> (_8 * (_8 - n_rest))
-            count = _list_ones(last, _8 * n_words, legal, count)
-        if count == _0:
-            return row
+            met |= last
+            count = _list_ones(last & _ONES, _8 * n_words, legal, count)
+        if count == _0 or met & ~_ONES != _0:
+            return row, met == _0
         actions[row] = legal[np.uint64(uniforms[row] * count)]
-    return -1
+    return -1, False
 
 
 @inline_kernel

@@ -216,6 +216,17 @@ def test_the_ends_of_the_generator_draw_the_first_and_the_last_legal_action() ->
     assert sample_actions(masks, Ends(np.random.PCG64())).tolist() == [7, 279]
 
 
+@pytest.mark.parametrize("value", [2, 3, -1, -128])
+@pytest.mark.parametrize("n_actions", [5, 8, 285])
+def test_a_mask_of_other_numbers_is_an_error_that_names_the_row(n_actions: int, value: int) -> None:
+    """A byte with several bits set once stood for as many actions, past the end of their list."""
+    for wrong in (slice(n_actions - 1, None), slice(None)):
+        masks = np.ones((3, n_actions), np.int8)
+        masks[1, wrong] = value
+        with pytest.raises(ValueError, match="row 1 of action_masks has something else than 0 and"):
+            sample_actions(masks, np.random.default_rng(0))
+
+
 def test_a_row_without_a_legal_action_is_an_error_that_names_it() -> None:
     masks = np.ones((3, 5), np.int8)
     masks[1] = 0
