@@ -301,6 +301,7 @@ def test_a_damaged_checkpoint_is_named_in_one_line(content: bytes, tmp_path: Pat
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
+        (replace(TINY_DISTILL, node_limit=4096), "node_limit=4096 is not allowed: 1 to 4095"),
         (replace(TINY_DISTILL, worth_of_others=0.0), "worth_of_others=0.0 is not allowed: above 0"),
         (replace(TINY_EXPERT, smoothing=1.5), "smoothing=1.5 is not allowed: 0 to 1"),
         (replace(TINY_EXPERT, sharpness=-1.0), "sharpness=-1.0 is not allowed: 0 or more"),

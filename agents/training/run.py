@@ -33,6 +33,7 @@ from pyramid_env.deals import FIRST_HELD_OUT_NUMBER
 from pyramid_env.files import PART, reading, reason_of, write_bytes, write_text
 from pyramid_env.observation import Information
 from pyramid_env.rules import get_rules
+from pyramid_env.solver.judge import MOST_NODES
 from pyramid_env.workers import check_folder, locked
 
 CONFIG_FILE = "config.json"
@@ -45,13 +46,15 @@ _COUNT: _Range = (lambda value: value >= 1, "1 or more")
 _FRACTION: _Range = (lambda value: 0 <= value <= 1, "0 to 1")
 _SHARE: _Range = (lambda value: 0 < value <= 1, "above 0, at most 1")
 _WEIGHT: _Range = (lambda value: 0 <= value < math.inf, "0 or more")
+_NODES: _Range = (lambda value: 1 <= value <= MOST_NODES, f"1 to {MOST_NODES}")
 _COUNTS = (
     *("width", "layers", "eval_deals", "threads", "steps", "envs", "states", "games"),
-    *("node_limit", "rollout", "batch", "epochs", "eval_every"),
+    *("rollout", "batch", "epochs", "eval_every"),
 )
 _RANGES: dict[str, _Range] = {
     **dict.fromkeys(_COUNTS, _COUNT),
     "seed": (lambda value: 0 <= value < 2**32, "0 to 2**32 - 1"),
+    "node_limit": _NODES,
     "learning_rate": _FRACTION,
     "worth_of_others": _SHARE,
     "gamma": _SHARE,
