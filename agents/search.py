@@ -53,6 +53,9 @@ from pyramid_env.solver.moves import WIN, moves_to_try
 _ROUND = 8
 """Orders between two looks at which moves are still in the race, and at the clock."""
 
+_ALIKE = 64
+"""Orders after which moves that have never earned different points are taken for equal."""
+
 _0 = np.uint64(0)
 _1 = np.uint64(1)
 
@@ -282,12 +285,14 @@ def _play_hidden(position: Any, rank_bits: Any, rules: Any) -> Any:
 def _drop_trailing(decision: Any, certain: Any) -> None:
     """Drop the moves that trail the leader for certain, by paired differences (racing).
 
-    Maron and Moore, "Hoeffding Races", NIPS 1993, with standard errors instead of their bound.
+    Maron and Moore, "Hoeffding Races", NIPS 1993, with standard errors instead of their bound. Of
+    moves that all stay equal only the leader stays in the race.
     """
     points, n_orders = decision["points"], decision["n_orders"]
     # A move that was dropped gets no more points, so it never leads again.
     leader = np.uint64(points[: decision["n_moves"]].argmax())
     racing = decision["racing"]
+    are_alike = n_orders >= _ALIKE
     while racing:
         move = lowest(racing)
         racing &= racing - _1
@@ -296,6 +301,10 @@ def _drop_trailing(decision: Any, certain: Any) -> None:
         variance = squares - behind * behind / n_orders  # of the sum of the differences
         if behind * behind > certain**2 * max(variance, 1.0):
             decision["racing"] &= ~(_1 << move)
+        elif squares > 0:
+            are_alike = False
+    if are_alike:
+        decision["racing"] = _1 << leader
 
 
 @kernel

@@ -220,6 +220,19 @@ def test_no_more_orders_are_tried_than_it_may_and_fewer_when_the_choice_is_settl
     assert min(n_orders[-1]) < 64
 
 
+def test_moves_that_stay_alike_for_64_orders_are_taken_for_equal() -> None:
+    games = games_under_way(30, Rules(), seed=5)
+    long, short = SearchAgent(samples=256), SearchAgent(samples=64)
+    tried = []
+    for game in games:
+        choice = choices(long, [game])
+        tried.append(long.n_orders)
+        if long.n_orders == 64:
+            assert choice == choices(short, [game])
+    assert 64 in tried
+    assert max(tried) > 64
+
+
 def test_a_time_budget_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(1000))
     monkeypatch.setattr("agents.search.time.perf_counter", lambda: next(clock))
