@@ -17,7 +17,7 @@ from results import read_arguments, table
 
 from agents.agent import Agent
 from agents.registry import load_agent
-from agents.training.labelling import ILLEGAL
+from agents.training.labelling import ILLEGAL, NODE_LIMIT
 from agents.training.own_games import OwnGames
 from pyramid_env.observation import observation_fields
 from pyramid_env.rules import Rules, get_rules
@@ -42,7 +42,7 @@ class Arguments:
     seed: int = 77
     """Which ones."""
 
-    node_limit: int = 4000
+    node_limit: int = NODE_LIMIT
     """Positions that the solver may meet for one word."""
 
 

@@ -35,6 +35,9 @@ from pyramid_env.observation import LAYOUT_DTYPE, encode, lay_out, observation_s
 from pyramid_env.rules import Rules
 from pyramid_env.solver.judge import LOST, UNDECIDED, WON, can_win, new_judge, take_up
 
+NODE_LIMIT = 4000
+"""Positions that the solver may meet for one word, where nothing else is said."""
+
 ILLEGAL = -2
 """Stands where there is no such move; the solver's words are `WON`, `LOST` and `UNDECIDED`."""
 
@@ -80,7 +83,7 @@ class LabelledGames:
         rules: Rules,
         *,
         seed: int,
-        node_limit: int = 4000,
+        node_limit: int = NODE_LIMIT,
         hidden: int = 400,
         easy: int = 80,
         lost: int = 150,

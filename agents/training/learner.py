@@ -14,7 +14,7 @@ import torch
 from rich.progress import Progress
 from torch import nn
 
-from agents.training.labelling import ILLEGAL, LabelledGames
+from agents.training.labelling import ILLEGAL, NODE_LIMIT, LabelledGames
 from agents.training.network import PolicyNet
 from agents.training.run import (
     Keeper,
@@ -48,7 +48,7 @@ class LearnerConfig(RunConfig):
     learning_rate: float = 1e-3
     """Step size at its highest; it falls to nothing, as a cosine does."""
 
-    node_limit: int = 4000
+    node_limit: int = NODE_LIMIT
     """Positions that the solver may meet for one word."""
 
     eval_every: int = 400_000

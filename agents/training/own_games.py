@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from agents.training.labelling import (
     ILLEGAL,
+    NODE_LIMIT,
     LabelledGames,
     deal_next,
     judge_moves,
@@ -56,7 +57,7 @@ class OwnGames(LabelledGames):
     """bool[n]: whether the last action ended the game; another has begun then."""
 
     def __init__(
-        self, n: int, rules: Rules, *, seed: int, node_limit: int = 4000, threads: int = 1
+        self, n: int, rules: Rules, *, seed: int, node_limit: int = NODE_LIMIT, threads: int = 1
     ) -> None:
         super().__init__(n, rules, seed=seed, node_limit=node_limit, threads=threads)
         self.lost = np.zeros(n, np.bool_)
