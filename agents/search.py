@@ -4,10 +4,12 @@ Each legal move is judged on the same random orders of the face-down cards, draw
 is all that a player can know of them. For each order a move earns up to two points:
 
 - one if the game can still be won by who sees that order (*the vote*);
-- one more if it is won by playing the hint until all cards have been seen, and perfectly from there
-  (*the delayed vote*). The vote alone takes each order for known and so thinks too well of moves
-  that need that knowledge (strategy fusion; Frank and Basin, "Search in Games with Incomplete
-  Information", Artificial Intelligence 100, 1998). The delayed vote is what a fair player attains.
+- one more if it is won by a simple fair policy until all cards have been seen, and perfectly from
+  there (*the delayed vote*). The policy is the hint; while another pass follows, a more patient one
+  that leaves out what puts the goal out of reach in any order. The vote alone takes each order for
+  known and so thinks too well of moves that need that knowledge (strategy fusion; Frank and Basin,
+  "Search in Games with Incomplete Information", Artificial Intelligence 100, 1998). The delayed
+  vote is what a fair player attains.
 
 Of the moves with the most points one is taken that costs nothing: a draw, if another pass follows;
 else the hint's. Where no order can be won, the cards that the hint would remove decide. Once all
@@ -32,10 +34,13 @@ from pyramid_env.engine import (
     apply,
     compile_rules,
     face_down_of,
+    legal_actions,
     passes_left,
     pyramid_cards_removed,
 )
-from pyramid_env.hint import hint
+from pyramid_env.hint import WEIGHTS as HINT
+from pyramid_env.hint import Weights as HintWeights
+from pyramid_env.hint import best_of, hint
 from pyramid_env.jit import kernel, lowest
 from pyramid_env.observation import decode, observation_fields
 from pyramid_env.rules import Rules, get_rules
@@ -44,6 +49,7 @@ from pyramid_env.solver.judge import (
     WON,
     Judge,
     can_win,
+    is_out_of_reach,
     new_judge,
     take_up,
     take_up_order,
@@ -55,6 +61,9 @@ _ROUND = 8
 
 _ALIKE = 64
 """Orders after which moves that have never earned different points are taken for equal."""
+
+_PATIENT = HintWeights(card=-6, uncovered=4, ready=3, waiting=10, scarcity=(20, 3, 1), hopeless=40)
+"""What the delayed vote's policy counts while another pass follows: cards kept are choices kept."""
 
 _0 = np.uint64(0)
 _1 = np.uint64(1)
@@ -84,7 +93,7 @@ class Weights(NamedTuple):
     """Points for an order with which the game can still be won by who sees it."""
 
     delayed: int = 1
-    """Further points if it is won by the hint until all cards have been seen, then perfectly."""
+    """Further points if it is won by a fair policy until all cards are seen, then perfectly."""
 
     certain: float = 3.0
     """Standard errors by which a move must trail to be dropped from the race."""
@@ -259,26 +268,53 @@ def _try_order(node_limit: Any, rules_array: Any, search: Any) -> None:
 
 @kernel
 def _points(position: Any, node_limit: Any, rules_array: Any, search: Any) -> Any:
-    """What a position is worth with the order that is taken up."""
-    judge, weights, rules = search.judge, search.weights, rules_array[0]
-    if can_win(position, node_limit, rules_array, judge) != WON:
-        return 0
-    if weights.delayed == 0:
-        return weights.vote
-    seen = _play_hidden(position, judge.facts[0]["rank_bits"], rules)
-    won = seen == position or can_win(seen, node_limit, rules_array, judge) == WON
-    return weights.vote + (weights.delayed if won else 0)
+    """What a position is worth with the order that is taken up.
+
+    The delayed vote comes first: its yes is the other one's, too, and the easier to find.
+    """
+    judge, weights = search.judge, search.weights
+    if weights.delayed != 0:
+        seen = play_until_seen(position, rules_array[0], judge)
+        if can_win(seen, node_limit, rules_array, judge) == WON:
+            return weights.vote + weights.delayed
+        if seen == position:
+            return 0
+    return weights.vote if can_win(position, node_limit, rules_array, judge) == WON else 0
 
 
 @kernel
-def _play_hidden(position: Any, rank_bits: Any, rules: Any) -> Any:
-    """The position once the hint has been played until all cards have been seen."""
+def play_until_seen(position: Any, rules: Any, judge: Any) -> Any:
+    """The position once the delayed vote's policy has been played until all cards are seen.
+
+    Or until the game is over. `judge` has taken up the deal.
+    """
+    rank_bits = judge.facts[0]["rank_bits"]
+    actions = np.empty(MAX_LEGAL, np.int16)
     while face_down_of(position, rules):
-        action = hint(position, rank_bits, rules)
+        n_actions = legal_actions(position, rank_bits, rules, actions)
+        weights = HINT
+        if passes_left(position, rules) != 0:
+            n_actions = _drop_hopeless(position, actions, n_actions, rules, judge)
+            weights = _PATIENT
+        action = best_of(actions, n_actions, position, rank_bits, rules, weights)
         if action < 0:
             break
         position = apply(position, action, rules)
     return position
+
+
+@kernel
+def _drop_hopeless(position: Any, actions: Any, n_actions: Any, rules: Any, judge: Any) -> Any:
+    """Keep the actions after which the goal may be in reach, and draws; how many they are."""
+    n_kept = 0
+    for i in range(n_actions):
+        action = np.int64(actions[np.uint64(i)])
+        is_removal = action < rules["draw_action"]
+        if is_removal and is_out_of_reach(apply(position, action, rules), rules, judge):
+            continue
+        actions[np.uint64(n_kept)] = action
+        n_kept += 1
+    return n_kept
 
 
 @kernel

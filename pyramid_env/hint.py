@@ -93,11 +93,19 @@ def best_action(position: Any, rank_bits: Any, rules: Any, weights: Any) -> Any:
     """The legal action that some `Weights` like best; -1 when the game is over."""
     actions = np.empty(MAX_LEGAL, np.int16)
     n_legal = legal_actions(position, rank_bits, rules, actions)
+    return best_of(actions, n_legal, position, rank_bits, rules, weights)
+
+
+@kernel
+def best_of(
+    actions: Any, n_actions: Any, position: Any, rank_bits: Any, rules: Any, weights: Any
+) -> Any:
+    """The one of some legal actions that `Weights` like best; -1 for none."""
     face_down = face_down_of(position, rules)
     may_wait = rules["passes"] != 0 or face_down != _0
     best = np.int64(-1)
     best_score = np.int64(0)
-    for i in range(n_legal):
+    for i in range(n_actions):
         action = np.int64(actions[np.uint64(i)])
         is_removal = action < rules["draw_action"]
         if is_removal and rules["second_place"][np.uint64(action)] < 0:

@@ -11,7 +11,7 @@ from positions import game_at
 
 from pyramid_env.cards import N_CARDS
 from pyramid_env.deals import Deal, shuffle_places
-from pyramid_env.engine import compile_rules, face_down_of
+from pyramid_env.engine import compile_rules, face_down_of, passes_left
 from pyramid_env.game import Game
 from pyramid_env.rules import PRESETS, Rules
 from pyramid_env.solver import solve
@@ -19,6 +19,7 @@ from pyramid_env.solver.judge import (
     MOST_NODES,
     UNDECIDED,
     can_win,
+    is_out_of_reach,
     new_judge,
     take_up,
     take_up_order,
@@ -92,6 +93,30 @@ def test_one_judge_answers_for_many_orders_of_the_hidden_cards(preset: str) -> N
             assert answer in (UNDECIDED, expected)
             answers.add(answer)
     assert {0, 1} <= answers
+
+
+def test_what_is_out_of_reach_is_lost_in_every_order_while_another_pass_follows() -> None:
+    generator = np.random.default_rng(7)
+    counter = np.uint64(7)
+    n_out_of_reach = 0
+    for _ in range(300):
+        rules = random_rules(generator)
+        game = random_game(generator, rules)
+        position, rules_array = np.uint64(game.position), compile_rules(rules)
+        judge, cards = new_judge(rules), game.deal.array
+        if passes_left(position, rules_array[0]) == 0:
+            continue
+        take_up(cards, judge)
+        answer = bool(is_out_of_reach(position, rules_array[0], judge))
+        n_out_of_reach += answer
+        hidden = face_down_of(position, rules_array[0])
+        for _ in range(4):
+            counter = np.uint64(shuffle_places(hidden, counter, cards))
+            take_up(cards, judge)
+            assert bool(is_out_of_reach(position, rules_array[0], judge)) == answer
+            other = Game(Deal(tuple(cards.tolist())), rules, game.position)
+            assert not (answer and solve(other, "win", node_limit=10_000).value)
+    assert 10 <= n_out_of_reach <= 200
 
 
 def test_nothing_is_kept_of_the_deal_before() -> None:

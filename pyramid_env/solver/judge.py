@@ -86,13 +86,29 @@ def can_win(position: Any, node_limit: Any, rules_array: Any, judge: Any) -> Any
     """
     if is_won(position, rules_array[0]):
         return np.int64(WON)
-    # It may hold up to half its size, so each question finds room for as much again.
-    if 4 * judge.memo.n_stored[0] >= judge.memo.states.size:
-        relaxation.forget(judge.memo)
+    _make_room(judge.memo)
     answer = _ask(position, min(node_limit, _SMALL_NODES), rules_array, judge, judge.small)
     if answer == UNDECIDED and node_limit > _SMALL_NODES:
         answer = _ask(position, node_limit, rules_array, judge, judge.large)
     return answer
+
+
+@kernel
+def is_out_of_reach(position: Any, rules: Any, judge: Any) -> Any:
+    """Whether a look at the relaxed game shows that the goal cannot be reached; no search.
+
+    While another pass follows, the order of the cards outside the pyramid makes no difference.
+    """
+    _make_room(judge.memo)
+    facts = judge.facts[0]
+    return relaxation.fewest_left(position, True, facts["partners"], facts, rules, judge.memo) > 0
+
+
+@kernel
+def _make_room(memo: Any) -> None:
+    """It may hold up to half its size, so each question finds room for as much again."""
+    if 4 * memo.n_stored[0] >= memo.states.size:
+        relaxation.forget(memo)
 
 
 @kernel
