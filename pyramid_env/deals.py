@@ -128,7 +128,7 @@ class Deal:
     def from_number(cls, number: SupportsIndex) -> Deal:
         """The numbered deal (0 to 2^64 - 1): the same forever and on every platform."""
         try:
-            checked = operator.index(number)
+            checked = -1 if isinstance(number, bool) else operator.index(number)
         except TypeError:
             checked = -1
         if not 0 <= checked < N_NUMBERS:

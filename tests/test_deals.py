@@ -191,7 +191,7 @@ def test_a_number_is_any_whole_number_of_64_bits() -> None:
     assert Deal.from_number(7) != Deal.from_number(8)
 
 
-@pytest.mark.parametrize("number", [-1, N_NUMBERS, 1.0, "7", None])
+@pytest.mark.parametrize("number", [-1, N_NUMBERS, 1.0, "7", None, True])
 def test_any_other_number_is_an_error_that_names_it(number: Any) -> None:
     message = f"no deal has number {number!r}: a whole number from 0 to 2^64 - 1"
     with pytest.raises(ValueError, match=re.escape(message)):
