@@ -64,6 +64,7 @@ PARSED = {
     "python evaluate.py --rules kawu-1": PUBLISHED,
     "python evaluate.py --rules kawu --agents greedy ppo": "plays what hours of training left",
     "python evaluate.py report results/curves": "reports on that",
+    "python evaluate.py report results/seeds": "one of its seeds was hours of training",
     "python train.py distill --seed 2": PUBLISHED,
     "python train.py expert-iteration": "an hour; tests/test_train.py runs it",
     "python train.py ppo": "an hour; tests/test_train.py runs it",
