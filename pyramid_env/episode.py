@@ -202,7 +202,7 @@ class Episodes:
         )
         if self._num_threads == 1:
             return int(step(0, len(self.states), *arguments))
-        if self._threads is None:
+        if self._threads is None or not self._threads.are_of_this_process:
             self._threads = StepThreads(len(self.states), self._num_threads)
         try:
             return self._threads.step(*arguments)

@@ -11,6 +11,7 @@ no thread ever sleeps because another holds the lock for a moment::
 
 from __future__ import annotations
 
+import os
 import platform
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
@@ -57,6 +58,12 @@ class StepThreads:
         self._actions = np.empty(n_rows, np.int64)
         self._up: dict[int, Future[None]] = {}
         self._pool = ThreadPoolExecutor(n_threads - 1, "pyramid_env")
+        self._process = os.getpid()
+
+    @property
+    def are_of_this_process(self) -> bool:
+        """Whether they can be waited for: a process that has been forked has none of them."""
+        return self._process == os.getpid()
 
     def step(self, states: Any, actions: NDArray[np.int64], *others: Any) -> int:
         """Step all rows, by the arguments of `stepping.step` after its rows; how many ended."""

@@ -118,6 +118,34 @@ def test_a_copy_of_a_vector_environment_plays_the_same_games(
     twin.close()
 
 
+@pytest.mark.skipif("fork" not in METHODS, reason="processes cannot fork here")
+@pytest.mark.parametrize("fresh", [True, False])
+def test_a_forked_process_goes_on_where_its_threads_are_not(fresh: bool) -> None:
+    envs = PyramidVectorEnv(50, num_threads=2, copy=fresh)
+    _, infos = envs.reset(seed=2)
+    envs.step(infos["action_mask"].argmax(axis=1))
+
+    def go_on(answer: Any) -> None:
+        masks = envs.action_masks()
+        for _ in range(60):
+            *shown, infos = envs.step(masks.argmax(axis=1))
+            masks = infos["action_mask"]
+        envs.close()
+        answer([array.copy() for array in shown])
+
+    fork = multiprocessing.get_context("fork")
+    here, there = fork.Pipe()
+    child = fork.Process(target=go_on, args=(there.send,), daemon=True)
+    child.start()
+    alone: list[Any] = []
+    go_on(alone.append)
+    try:
+        assert here.poll(PATIENCE), "the forked process waits"
+        assert_same(here.recv(), alone[0])
+    finally:
+        child.kill()
+
+
 def test_a_state_goes_on_in_another_environment() -> None:
     first, second = (PyramidVectorEnv(20, "tuts-tomb") for _ in range(2))
     with pytest.raises(gymnasium.error.ResetNeeded):
