@@ -55,6 +55,7 @@ from pyramid_env.solver.judge import (
     take_up_order,
 )
 from pyramid_env.solver.moves import WIN, moves_to_try
+from pyramid_env.texts import check_whole
 
 _ROUND = 8
 """Orders between two looks at which moves are still in the race, and at the clock."""
@@ -136,14 +137,10 @@ class SearchAgent(Agent):
         seed: int = 0,
         weights: Weights = WEIGHTS,
     ) -> None:
-        if not _is_whole(samples) or samples < 1:
-            raise ValueError(f"samples={samples!r} is not allowed: a whole number from 1 on")
+        check_whole("samples", samples, 1)
         if seconds is not None and not 0 < seconds < math.inf:
             raise ValueError(f"seconds={seconds!r} is not allowed: above 0 and finite, or None")
-        if not _is_whole(node_limit) or not 1 <= node_limit <= MOST_NODES:
-            raise ValueError(
-                f"node_limit={node_limit!r} is not allowed: a whole number from 1 to {MOST_NODES}"
-            )
+        check_whole("node_limit", node_limit, 1, MOST_NODES)
         self.name = "search"
         self._rules = get_rules(rules)
         self._unseen = observation_fields(self._rules).unseen
@@ -181,10 +178,6 @@ class SearchAgent(Agent):
             if time.perf_counter() >= end:
                 break
         return int(_best(rules, self._search))
-
-
-def _is_whole(number: object) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool)
 
 
 @kernel

@@ -9,7 +9,6 @@ TOMACS 29, 2019) and the Fisher-Yates shuffle.
 from __future__ import annotations
 
 import datetime
-import operator
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from pyramid_env.cards import N_CARDS, Card, card_text, scan_cards
 from pyramid_env.jit import kernel, lowest
 from pyramid_env.pyramid import N_SLOTS, Place, place_name
-from pyramid_env.texts import shown
+from pyramid_env.texts import as_number, shown
 
 FIRST_TRAINING_NUMBER = 2**32
 """Deals below are for evaluation only (benchmarks from 0 on, daily deals)."""
@@ -127,10 +126,7 @@ class Deal:
     @classmethod
     def from_number(cls, number: SupportsIndex) -> Deal:
         """The numbered deal (0 to 2^64 - 1): the same forever and on every platform."""
-        try:
-            checked = -1 if isinstance(number, bool) else operator.index(number)
-        except TypeError:
-            checked = -1
+        checked = as_number(number)
         if not 0 <= checked < N_NUMBERS:
             raise ValueError(f"no deal has number {number!r}: a whole number from 0 to 2^64 - 1")
         cards = np.empty(N_CARDS, dtype=np.uint8)
@@ -211,6 +207,5 @@ def _place_in_deal(index: int) -> str:
 
 def _as_card(card: object) -> Card | None:
     """The card of a number from 0 to 51; None for anything else."""
-    if isinstance(card, (int, np.integer)) and 0 <= card < N_CARDS:
-        return Card(int(card))
-    return None
+    number = as_number(card)
+    return Card(number) if 0 <= number < N_CARDS else None

@@ -17,7 +17,7 @@ from pyramid_env.pyramid import FIRST_RESERVE, N_SLOTS, STOCK_TOP, WASTE_TOP, Pl
 from pyramid_env.rendering import render_text
 from pyramid_env.rules import Rules, get_rules
 from pyramid_env.solver import Objective, Undecided, solve_position
-from pyramid_env.texts import shown
+from pyramid_env.texts import as_number, shown
 
 _EXACT_HINTS: tuple[Objective, ...] = ("win", "cards")
 """What an exact hint aims for, in this order."""
@@ -82,9 +82,10 @@ class Game:
         self._rules: Any = engine.compile_rules(self.rules)[0]
         self._rank_bits = np.empty(14, dtype=np.uint64)
         engine.find_rank_bits(self.deal.array, self._rank_bits)
-        start = engine.start_position() if position is None else position
-        if not 0 <= start < 2**64 or not engine.is_position(np.uint64(start), self._rules):
-            raise ValueError(f"position={position} is none of a game by {self.rules}")
+        start = as_number(engine.start_position() if position is None else position)
+        in_range = 0 <= start < 2**64
+        if not (in_range and engine.is_position(np.uint64(start), self._rules)):
+            raise ValueError(f"position={position!r} is none of a game by {self.rules}")
         self._positions = [np.uint64(start)]
         self._moves: list[Move] = []
 

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from pyramid_env.cards import N_CARDS
 from pyramid_env.pyramid import MAX_RESERVE, N_SLOTS
+from pyramid_env.texts import check_whole
 
 Goal = Literal["pyramid", "all"]
 
@@ -53,9 +54,9 @@ class Rules:
         if self.goal not in get_args(Goal):
             raise ValueError(f"goal={self.goal!r} is not allowed: 'pyramid' or 'all'")
         if self.passes is not None:
-            _check_int("passes", self.passes, 1, MAX_PASSES, " (or None: unlimited)")
-        _check_int("draw", self.draw, 1, MAX_STOCK)
-        _check_int("reserve", self.reserve, 0, MAX_RESERVE)
+            check_whole("passes", self.passes, 1, MAX_PASSES, " (or None: unlimited)")
+        check_whole("draw", self.draw, 1, MAX_STOCK)
+        check_whole("reserve", self.reserve, 0, MAX_RESERVE)
         for field in ("stock_playable", "covered_pairs"):
             if not isinstance(getattr(self, field), bool):
                 raise ValueError(f"{field}={getattr(self, field)!r} is not allowed: True or False")
@@ -80,13 +81,6 @@ class Rules:
         if self.passes is None:
             return None
         return N_CARDS + self.passes * self.stock_size + self.passes - 1
-
-
-def _check_int(field: str, value: object, low: int, high: int, also: str = "") -> None:
-    if type(value) is not int or not low <= value <= high:
-        raise ValueError(
-            f"{field}={value!r} is not allowed: a whole number from {low} to {high}{also}"
-        )
 
 
 PRESETS: Mapping[str, Rules] = MappingProxyType(

@@ -20,6 +20,7 @@ from pyramid_env.game import Game
 from pyramid_env.observation import Information, observation_space
 from pyramid_env.rendering import render_image, render_text
 from pyramid_env.rules import Rules, get_rules
+from pyramid_env.texts import as_number, check_whole
 
 Bools = NDArray[np.bool_]
 
@@ -69,10 +70,10 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
         max_episode_steps: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        _check_positive("num_envs", num_envs)
-        _check_positive("num_threads", num_threads)
+        check_whole("num_envs", num_envs, 1)
+        check_whole("num_threads", num_threads, 1)
         if max_episode_steps is not None:
-            _check_positive("max_episode_steps", max_episode_steps)
+            check_whole("max_episode_steps", max_episode_steps, 1)
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise ValueError(
                 f"render_mode={render_mode!r} is not allowed: None, 'ansi' or 'rgb_array'"
@@ -298,8 +299,9 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
             raise ValueError(f"{len(deals)} deals for {self.num_envs} games: give one a game")
         if isinstance(deal, np.ndarray) and deal.dtype == np.uint64 and deal.ndim == 1:
             return deal.copy()
-        if all(isinstance(each, (int, np.integer)) and 0 <= each < N_NUMBERS for each in deals):
-            return np.array(deals, dtype=np.uint64)
+        numbers = [as_number(each) for each in deals]
+        if all(0 <= number < N_NUMBERS for number in numbers):
+            return np.array(numbers, dtype=np.uint64)
         return [get_deal(each) for each in deals]
 
     def _read_actions(self, actions: NDArray[np.int64] | Sequence[int]) -> NDArray[np.int64]:
@@ -329,8 +331,3 @@ class PyramidVectorEnv(VectorEnv[NDArray[np.int16], NDArray[np.int64], NDArray[A
     def _check_begun(self) -> None:
         if not self._has_begun:
             raise ResetNeeded("no game has begun: call reset() first")
-
-
-def _check_positive(argument: str, value: Any) -> None:
-    if type(value) is not int or value < 1:
-        raise ValueError(f"{argument}={value!r} is not allowed: a whole number from 1")

@@ -62,9 +62,13 @@ def test_it_can_start_at_a_position() -> None:
         game.undo()
 
 
-@pytest.mark.parametrize("position", [-1, 2**64, 0, 2**52 - 1 | 3 << 57, 31 << 52])
-def test_an_integer_that_is_no_position_is_an_error(position: int) -> None:
-    with pytest.raises(ValueError, match=rf"position={position} is none of a game by Rules\(goal"):
+@pytest.mark.parametrize(
+    "position", [-1, 2**64, 0, 2**52 - 1 | 3 << 57, 31 << 52, "3", True, 2.0**52 + 2**29]
+)
+def test_what_is_no_position_is_an_error(position: Any) -> None:
+    with pytest.raises(
+        ValueError, match=rf"position={re.escape(repr(position))} is none of a game by Rules\(goal"
+    ):
         Game(7, "kawu", position)
 
 

@@ -212,7 +212,7 @@ def test_it_beats_the_greedy_agent_clearly() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"samples": 0}, "samples=0 is not allowed: a whole number from 1 on"),
+        ({"samples": 0}, "samples=0 is not allowed: a whole number from 1"),
         ({"samples": 2.5}, "samples=2.5 is not allowed"),
         ({"samples": True}, "samples=True is not allowed"),
         ({"seconds": 0}, "seconds=0 is not allowed: above 0 and finite, or None"),

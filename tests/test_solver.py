@@ -343,6 +343,7 @@ def test_a_best_move_keeps_the_value_and_no_move_betters_it(name: str) -> None:
         ({"time_limit": float("nan")}, "time_limit=nan is not allowed"),
         ({"rules": "pharaoh"}, "unknown rules 'pharaoh'"),
         ({"position": -1}, "position=-1 is none of a game by"),
+        ({"position": "3"}, "position='3' is none of a game by"),
         ({"position": 2**64}, "is none of a game by"),
         ({"position": 0}, "position=0 is none of a game by"),
         ({"position": (3 << 57) | 2**52 - 1}, "is none of a game by"),  # a fourth pass

@@ -147,6 +147,7 @@ def test_only_the_games_that_are_reset_get_their_deals() -> None:
         ({"deal": [1, 2, -3]}, "no deal has number -3"),
         ({"deal": [1, 2, 2**64]}, "no deal has number 18446744073709551616"),
         ({"deal": [1.0, 2.0, 3.0]}, "no deal has number 1.0"),
+        ({"deal": [1, True, 3]}, "no deal has number True"),
         ({"deal": np.arange(6).reshape(3, 2)}, "no deal has number array([0, 1])"),
         ({"deal": [1, [2, 3], 4]}, "no deal has number [2, 3]"),
         ({"deal": [FIVE, FIVE, "6D"]}, "a deal has 52 cards, here are 1"),

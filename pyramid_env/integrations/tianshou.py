@@ -14,6 +14,7 @@ from pyramid_env.env import PyramidEnv
 from pyramid_env.integrations.masks import MaskInObservation, ScalarMaskInObservation
 from pyramid_env.observation import Information
 from pyramid_env.rules import Rules
+from pyramid_env.texts import check_whole
 
 
 def make_tianshou_envs(
@@ -28,8 +29,7 @@ def make_tianshou_envs(
     Tianshou resets each game by itself, so these are scalar environments, stepped in turn. Raises
     `ValueError` as the environment does, and for less than one game.
     """
-    if type(num_envs) is not int or num_envs < 1:
-        raise ValueError(f"num_envs={num_envs!r} is not allowed: a whole number from 1")
+    check_whole("num_envs", num_envs, 1)
     arguments: dict[str, Any] = {"rules": rules, "information": information, "reward": reward}
     return DummyVectorEnv([partial(_make_env, arguments)] * num_envs)
 

@@ -20,6 +20,7 @@ from pyramid_env.solver import relaxation, search
 from pyramid_env.solver.facts import FACTS_DTYPE, NO_DECK, NO_POSITION, check, fill_facts
 from pyramid_env.solver.moves import CARDS, MOVES, WIN
 from pyramid_env.solver.solution import Objective, Solution, Status, check_objective
+from pyramid_env.texts import as_number, check_whole
 
 if TYPE_CHECKING:
     from pyramid_env.game import Game
@@ -89,20 +90,20 @@ def solve_position(
     """
     check_objective(objective)
     rules = get_rules(rules)
-    if isinstance(node_limit, bool) or not isinstance(node_limit, int) or node_limit < 1:
-        raise ValueError(f"node_limit={node_limit!r} is not allowed: a whole number from 1 on")
+    check_whole("node_limit", node_limit, 1)
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit={time_limit!r} is not allowed: seconds above 0, or None")
     if cards.shape != (N_CARDS,) or cards.dtype != np.uint8:
         raise ValueError(f"cards must be uint8[52], not {cards.dtype} of shape {cards.shape}")
-    in_range = 0 <= position < 2**64
-    found = check(np.uint64(position if in_range else 0), cards, compile_rules(rules))
+    start = as_number(position)
+    in_range = 0 <= start < 2**64
+    found = check(np.uint64(start if in_range else 0), cards, compile_rules(rules))
     if found == NO_DECK:
         raise ValueError("cards must be the 52 of one deck, each number from 0 to 51 once")
     if found == NO_POSITION or not in_range:
-        raise ValueError(f"position={position} is none of a game by {rules}")
+        raise ValueError(f"position={position!r} is none of a game by {rules}")
     fill_facts(cards, rules, _workspace.facts)
-    return _search(_Run(rules, node_limit, time_limit, stop), np.uint64(position), objective)
+    return _search(_Run(rules, node_limit, time_limit, stop), np.uint64(start), objective)
 
 
 class _Workspace(threading.local):

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pyramid_env.files import reading, reason_of, replacing
 from pyramid_env.rules import Rules
 from pyramid_env.solver.solution import Objective, Solution, check_objective
+from pyramid_env.texts import check_whole
 from pyramid_env.workers import extra
 
 FileFormat = Literal["parquet", "csv"]
@@ -121,9 +122,7 @@ class Settings:
                 f"deals={deals} is not allowed: at least one, consecutive, from 0 to 2^63 - 1"
             )
         for name in ("chunk", "node_limit"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise ValueError(f"{name}={value!r} is not allowed: a whole number from 1 on")
+            check_whole(name, getattr(self, name), 1)
         if self.file_format not in get_args(FileFormat):
             raise ValueError(
                 f"file_format={self.file_format!r} is not allowed: one of"
